@@ -97,7 +97,7 @@ SQL_HITS = {
 SQL_METRICS = """,
     placed AS (
         SELECT query, grade, rank, row_number() OVER (PARTITION BY query ORDER BY rank) AS nth FROM hits),
-    earned AS (
+    gained AS (
         SELECT query, min(rank) AS first,
             sum(grade / log2(rank + 1)) FILTER (rank <= 10) AS dcg10,
             sum(grade / log2(rank + 1)) FILTER (rank <= 100) AS dcg100,
@@ -116,7 +116,7 @@ SQL_METRICS = """,
         sum(hits10 / relevant) / count(*), sum(hits100 / relevant) / count(*),
         sum(precisions10 / relevant) / count(*), sum(precisions100 / relevant) / count(*),
         sum(1 / first) FILTER (first <= 10) / count(*), sum(1 / first) FILTER (first <= 100) / count(*)
-    FROM ideal LEFT JOIN earned USING (query)"""
+    FROM ideal LEFT JOIN gained USING (query)"""
 
 
 def duckdb(data: Data, goal: Goal | None) -> Contender:
@@ -188,7 +188,7 @@ def polars(data: Data, goal: Goal | None) -> Contender:
             gain=col("grade") / (col("rank") + 1).log(2),
             precision=col("rank").rank("ordinal").over("query") / col("rank"),
         )
-        earned = placed.group_by("query").agg(
+        gained = placed.group_by("query").agg(
             col("rank").min().alias("first"),
             *(col("gain").filter(col("rank") <= k).sum().alias(f"dcg{k}") for k in CUTS),
             *((col("rank") <= k).sum().alias(f"hits{k}") for k in CUTS),
@@ -201,7 +201,7 @@ def polars(data: Data, goal: Goal | None) -> Contender:
             *(col("gain").filter(col("place") <= k).sum().alias(f"best{k}") for k in CUTS),
         )
         first = col("first")
-        return ideal.join(earned, on="query", how="left").select(
+        return ideal.join(gained, on="query", how="left").select(
             *((col(f"dcg{k}") / col(f"best{k}")).sum().alias(f"ndcg@{k}") / pl.len() for k in CUTS),
             *((col(f"hits{k}") / col("relevant")).sum().alias(f"recall@{k}") / pl.len() for k in CUTS),
             *((col(f"precisions{k}") / col("relevant")).sum().alias(f"ap@{k}") / pl.len() for k in CUTS),

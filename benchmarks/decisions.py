@@ -43,7 +43,7 @@ def against_a_baseline(values: Any, count: int, repeats: int) -> Iterator[Row]:
     one = differences[:, -1]
     columns = differences.shape[1]
     work = f"{count:,} flips x {QUERIES:,} queries, {columns} columns against a baseline"
-    found = rs.statistics.flips(differences, resamples=count)
+    found = rs.statistics.randomization_test(differences, resamples=count)
     if found.exact.any():
         raise VoidError("a column is on a grid")
     entries = {
@@ -59,7 +59,7 @@ def against_a_baseline(values: Any, count: int, repeats: int) -> Iterator[Row]:
     share = SCIPY_FLIPS / count / columns
     yield from race(
         work,
-        lambda: mean(rs.statistics.flips(differences, resamples=count).p),
+        lambda: mean(rs.statistics.randomization_test(differences, resamples=count).p),
         [
             Contender(f"NumPy, one product ({chosen})", silent(product), at_most(1.2)),
             Contender(
@@ -79,7 +79,7 @@ def all_pairs(values: Any, count: int, repeats: int) -> Iterator[Row]:
     pairs = [(RUNS * m + a, RUNS * m + b) for m in range(METRICS) for a, b in combinations(range(RUNS), 2)]
     first, second = pairs[8]  # the first run of the first metric, and the better one
     control, treatment = (np.ascontiguousarray(table[:, column]) for column in (first, second))
-    found = rs.statistics.max_t(table, pairs, resamples=count)
+    found = rs.statistics.westfall_young(table, pairs, resamples=count)
     near("scipy", found.p[8], scipy_flips(treatment - control, SCIPY_FLIPS), count, SCIPY_FLIPS)
 
     def ranx() -> Contender:
@@ -101,7 +101,7 @@ def all_pairs(values: Any, count: int, repeats: int) -> Iterator[Row]:
 
     yield from race(
         f"{count:,} flips x {QUERIES:,} queries, max-T of all {len(pairs)} pairs",
-        lambda: mean(rs.statistics.max_t(table, pairs, resamples=count).p),
+        lambda: mean(rs.statistics.westfall_young(table, pairs, resamples=count).p),
         [
             Contender(
                 f"{named('scipy')}, `permutation_test` of one sample, not adjusted",
@@ -122,9 +122,11 @@ def exact(repeats: int) -> Iterator[Row]:
         ("36 differences", rng.normal(0.1, 1, 36), 150),
         ("1,000 differences of precision@10", rng.integers(-9, 11, 1_000) / 10, 10),
     ):
-        if not rs.statistics.flips(differences).exact:
+        if not rs.statistics.randomization_test(differences).exact:
             raise VoidError(f"{name}: not exact")
-        best = min(Lap(silent(lambda given=differences: rs.statistics.flips(given))).wall for _ in range(repeats))
+        best = min(
+            Lap(silent(lambda given=differences: rs.statistics.randomization_test(given))).wall for _ in range(repeats)
+        )
         say(f"    {name}: best {seconds(best)}")
         yield row(f"exact flips of {name}", seconds(best), "", "", best * 1e3, Goal(goal, False, " ms"))
 
@@ -195,9 +197,9 @@ def numpy_flips(differences: Any, count: int, chunk: int, form: str) -> Any:
     size = np.abs(sums)
     found = np.zeros(differences.shape[1], dtype=np.int64)
     for start in range(0, count, chunk):
-        flips = min(chunk, count - start)
-        octets = np.frombuffer(generator.bytes(flips * queries // 8), dtype=np.uint8)
-        bits = np.unpackbits(octets).reshape(flips, queries)
+        randomization_test = min(chunk, count - start)
+        octets = np.frombuffer(generator.bytes(randomization_test * queries // 8), dtype=np.uint8)
+        bits = np.unpackbits(octets).reshape(randomization_test, queries)
         drawn = (bits * 2.0 - 1.0) @ differences if form == "signs" else 2.0 * (bits.astype(float) @ differences) - sums
         found += np.count_nonzero(np.abs(drawn) >= size, axis=0)
     return (found + 1) / (count + 1)

@@ -51,7 +51,7 @@ def trec_rows(scale: float, repeats: int) -> Iterator[Row]:
 
 
 def trec_eval_rows(scale: float, repeats: int) -> Iterator[Row]:
-    """The command `rankstone trec_eval` beside the program whose text it prints."""
+    """The command `rankstone trec_eval` and the program whose output it prints."""
     queries = max(int(1_500 * scale), 1)
     program = os.environ.get("TREC_EVAL") or shutil.which("trec_eval")
     with tempfile.TemporaryDirectory() as folder:
@@ -69,7 +69,7 @@ def trec_eval_rows(scale: float, repeats: int) -> Iterator[Row]:
 
 
 def _values(command: Sequence[str]) -> Numbers:
-    """What it prints, but for rbp, of which the program reads memory that nobody set."""
+    """What it prints, but for rbp, for which the program reads uninitialised memory."""
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
     cells = [line.split() for line in lines if line]
     return {name: float(value) for name, _, value in cells if name not in ("runid", "rbp", "relstring")}

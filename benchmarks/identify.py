@@ -1,4 +1,4 @@
-"""`rs.identify` beside one evaluation of the same metric: all conventions, and every choice of them made otherwise."""
+"""`rs.identify` and one evaluation of the same metric: all conventions, and every choice of them made otherwise."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def rows(scale: float, repeats: int) -> Iterator[Row]:
     flat = [rs.columns(query=one.query, item=one.item, **{value: one.value}) for one, value in sides]
     for door, pair in (("dicts of strings", nested(queries, 1_000, 50)), ("int64 columns", flat)):
         for metric in METRICS:
-            yield _beside(f"identify {metric}, {queries:,} queries x 1,000 items, {door}", pair, metric, repeats)
+            yield _side_info(f"identify {metric}, {queries:,} queries x 1,000 items, {door}", pair, metric, repeats)
 
 
-def _beside(work: str, pair: Any, metric: str, repeats: int) -> Row:
+def _side_info(work: str, pair: Any, metric: str, repeats: int) -> Row:
     found = rs.identify(*pair, metric, NOWHERE)
     laps = [
         (Lap(lambda: dict(rs.evaluate(*pair, metric))), Lap(lambda: _nothing(rs.identify(*pair, metric, NOWHERE))))

@@ -19,7 +19,7 @@ SLICE = 5_000  # lists for those that loop over them in Python: their time grows
 
 def rows(scale: float, repeats: int) -> Iterator[Row]:
     queries = max(int(100_000 * scale), 1)
-    # Labels tell nothing of an item that was not returned, so here the truth is retrieved in full.
+    # Labels have no entry for an item that was not returned, so here the truth is retrieved in full.
     data = integers(queries, ITEMS, JUDGED, retrieved=1.0)
     truth, run = list_columns(data.truth, JUDGED), list_columns(data.run, ITEMS)
     labels, scores = label_matrix(data), data.run.value.reshape(queries, ITEMS)
@@ -111,7 +111,7 @@ def torchmetrics(labels: Any, scores: Any, share: float, expected: Callable[[], 
 
 
 def sklearn(labels: Any, scores: Any, goal: Goal | None = None) -> Contender:
-    """Its fast path: the data has no ties, so it may be told to ignore them."""
+    """Its fast path: the data has no ties, so it may ignore them."""
     from sklearn.metrics import ndcg_score
 
     def call() -> Numbers:

@@ -61,7 +61,7 @@ def single(many: int, places: int = 1) -> dict[str, Any]:
 
 
 def ours(log: dict[str, Any], estimate: str) -> Numbers:
-    found = rs.logged(
+    found = rs.offpolicy.estimate(
         None, estimate, reward=log["reward"], item=log["action"], propensity=log["pscore"], place=log["position"],
         target=log["action_dist"], predicted=log["estimated_rewards_by_reg_model"] if estimate == "dr" else None,
     )  # fmt: skip
@@ -96,7 +96,7 @@ def lists(many: int) -> dict[str, Any]:
 
 
 def cascade(log: dict[str, Any]) -> Numbers:
-    found = rs.logged(
+    found = rs.offpolicy.estimate(
         None, "dr", weight="cascade", list=log["slate_id"], place=log["position"], item=log["action"],
         reward=log["reward"], propensity=log["pscore_cascade"],
         target=log["evaluation_policy_action_dist"].reshape(-1, ACTIONS), predicted=log["q_hat"].reshape(-1, ACTIONS),

@@ -1,4 +1,4 @@
-"""Measures rankstone against its peers, in one run, on the same data. See README.md beside this file."""
+"""Times rankstone and other libraries, in one run, on the same data. See README.md in this folder."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=WORKLOADS, action="append", metavar="NAME", help=", ".join(WORKLOADS))
     parser.add_argument("--quick", action="store_true", help="a tenth of the size")
-    parser.add_argument("--repeats", type=int, default=7, help="rounds of each race, 7 unless told")
+    parser.add_argument("--repeats", type=int, default=7, help="rounds of each race, 7 by default")
     parser.add_argument("--trec-eval", metavar="PROGRAM", help="where trec_eval is, if not on the PATH")
     parser.add_argument("--write", action="store_true", help="write the table into README.md")
     options = parser.parse_args()

@@ -1,6 +1,6 @@
 """What more rows and more threads cost: 1 to 100 million rows of int64 columns, grouped by query; 10 million on 1 to 8.
 
-Writes `scaling.svg` beside this file: nanoseconds a row, by how many there are.
+Writes `scaling.svg` in this folder: nanoseconds per row, by the number of rows.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def rows(scale: float, repeats: int) -> Iterator[Row]:
     for part in TABLED:
         work = f"int64 columns, {counts[part]:,} rows grouped by query"
         ours, theirs = (f"{seconds(laps[at].wall)}, all cores {each[at] * 1e9:.3g} ns a row" for at in (part, before))
-        beside = () if part == before else (f"{counts[before]:,} rows", theirs)
-        yield row(work, ours, *beside, each[part] / each[before], LINEAR) if beside else Row(work, ours)
+        side_info = () if part == before else (f"{counts[before]:,} rows", theirs)
+        yield row(work, ours, *side_info, each[part] / each[before], LINEAR) if side_info else Row(work, ours)
         before = part
     yield from by_threads(first(data, data.queries // 10), repeats)
     if scale == 1:

@@ -100,7 +100,7 @@ def rows(scale: float, repeats: int) -> Iterator[Row]:
     size = f"{len(data.user) // DEPTH:,} lists of {DEPTH}"
     few = min(repeats, 3)
     yield from race(
-        f"{size}, ten metrics of what was shown",
+        f"{size}, ten beyond-accuracy metrics",
         lambda: measured(data, TEN),
         [Contender("NumPy, each by itself from integer codes", lambda: numpy_ten(data), within(3))],
         repeats,

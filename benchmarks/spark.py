@@ -1,7 +1,7 @@
 """Spark on one machine: tables of 10 million rows, and list columns, against Spark's own ways to measure a ranking.
 
 All read the same Parquet files. Spark adds up the bytes of a batch again with each row that it hands to Python unless
-it is told not to, as it is here for all.
+it is configured not to, as here for all.
 """
 
 from __future__ import annotations
@@ -145,12 +145,12 @@ SQL_HITS = {
 SQL_METRICS = """,
     placed as (
         select query, grade, rank, row_number() over (partition by query order by rank) as nth from hits),
-    earned as (
-        select query, min(rank) as first, {earned} from placed group by query),
+    gained as (
+        select query, min(rank) as first, {gained} from placed group by query),
     best as (select query, grade, row_number() over (partition by query order by grade desc) as place from truth),
     ideal as (select query, count(*) as relevant, {ideal} from best group by query)
-    select {means} from ideal left join earned using (query)"""
-EARNED = """sum(grade / log2(rank + 1)) filter (where rank <= {k}) as dcg{k},
+    select {means} from ideal left join gained using (query)"""
+GAINED = """sum(grade / log2(rank + 1)) filter (where rank <= {k}) as dcg{k},
     count(*) filter (where rank <= {k}) as hits{k}, sum(nth / rank) filter (where rank <= {k}) as precisions{k}"""
 IDEAL = "sum(grade / log2(place + 1)) filter (where place <= {k}) as best{k}"
 MEANS = {
@@ -166,7 +166,7 @@ def windows(spark: Any, tables: dict[str, Any], goal: Goal) -> Contender:
     for name, table in tables.items():
         table.createOrReplaceTempView(name)
     text = SQL_METRICS.format(
-        earned=", ".join(EARNED.format(k=k) for k in CUTS),
+        gained=", ".join(GAINED.format(k=k) for k in CUTS),
         ideal=", ".join(IDEAL.format(k=k) for k in CUTS),
         means=", ".join(mean.format(k=k) for mean in MEANS.values() for k in CUTS),
     )

@@ -15,7 +15,7 @@ enum class Order { item_desc, item_asc, input, reverse_input };
 
 // What an item means that occurs twice in one query's run, and in its truth.
 enum class Duplicates { error, first, best, count, once };
-enum class TruthDuplicates { error, first, count };
+enum class TruthDuplicates { error, first, count, distinct, max };
 
 struct Options {
     Order order = Order::item_desc;
@@ -93,6 +93,7 @@ public:
     // The same in two steps, for who must look at the tied rows in between. The first sorts the placements by score.
     void collect_ties(const double* scores, int64_t rows, std::vector<Placement>& placements) {
         sort(placements, rows);
+        rows_ = rows;
         levels_.clear();
         ends_.clear();
         int64_t count = 0;
@@ -162,16 +163,19 @@ private:
                     if (row != placement->row) placement->rank += before(row, placement->row);
             return;
         }
-        std::sort(first, last, [](const Placement& a, const Placement& b) { return a.row < b.row; });
         if (by_item) merge_sort(rows, merged_, before);
+        // Where each row's placement is; rows without one have whatever was there before.
+        if (std::ssize(slots_) < rows_) slots_.resize(static_cast<size_t>(rows_));
+        for (Placement* placement = first; placement != last; ++placement)
+            slots_[static_cast<size_t>(placement->row)] = placement - first;
         for (size_t i = 0; i < rows.size(); ++i) {
-            Placement* placement =
-                std::lower_bound(first, last, rows[i], [](const Placement& h, int64_t row) { return h.row < row; });
-            if (placement != last && placement->row == rows[i])
-                placement->rank += static_cast<int64_t>(order == Order::reverse_input ? rows.size() - 1 - i : i);
+            const int64_t at = slots_[static_cast<size_t>(rows[i])];
+            if (at >= 0 && at < last - first && first[at].row == rows[i])
+                first[at].rank += static_cast<int64_t>(order == Order::reverse_input ? rows.size() - 1 - i : i);
         }
     }
 
+    int64_t rows_ = 0;            // of the query
     std::vector<double> levels_;  // the tied scores, high to low
     std::vector<int64_t> ends_;   // where the rows of each end in the next
     std::vector<int64_t> tied_rows_, merged_, slots_;

@@ -2,6 +2,13 @@
 #define RANKSTONE_IMPORTS_NUMPY
 #include "bind.hpp"
 
+#include <cxxabi.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "dicts.hpp"
 
 namespace rankstone {
@@ -28,7 +35,57 @@ void translate(const std::exception_ptr& failure, void*) {
     }
 }
 
+std::atomic<int> unlocked_threads{0};
+std::atomic<unsigned long> last_thread{0};  // the one that ends the program
+
+bool is_over() { return last_thread && last_thread != PyThread_get_thread_ident(); }
+
+[[noreturn]] void wait_for_end() {
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+// Python may end this thread by unwinding its stack, past what cannot be unwound.
+void take_gil(PyThreadState* state) {
+    if (is_over()) wait_for_end();
+#ifdef __GLIBCXX__
+    try {
+        PyEval_RestoreThread(state);
+    } catch (const abi::__forced_unwind&) {
+        wait_for_end();
+    }
+#else
+    PyEval_RestoreThread(state);
+#endif
+}
+
 }  // namespace
+
+Unlocked::Unlocked() : state_(PyEval_SaveThread()) {
+    ++unlocked_threads;
+    if (!is_over()) return;
+    --unlocked_threads;
+    wait_for_end();
+}
+
+Unlocked::~Unlocked() {
+    --unlocked_threads;
+    take_gil(state_);
+}
+
+bool Unlocked::interrupted() {
+    if (is_over()) return true;
+    take_gil(state_);
+    const bool stop = PyErr_CheckSignals() != 0;
+    state_ = PyEval_SaveThread();
+    return stop;
+}
+
+void Unlocked::end() {
+    last_thread = PyThread_get_thread_ident();
+    Team::ending = true;
+    const nb::gil_scoped_release no_gil;
+    for (int i = 0; i < 10'000 && unlocked_threads > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
 
 nb::object value_of(const Column& column, int64_t row) {
     if (column.is_text()) {
@@ -75,4 +132,7 @@ NB_MODULE(_core, m) {
     bind_program(m);
     bind_stream(m);
     bind_text(m);
+    m.def("end", &Unlocked::end);
+    nb::module_::import_("atexit").attr("register")(m.attr("end"));
+    pthread_atfork(nullptr, nullptr, [] { unlocked_threads = 0; });  // a child has no other threads
 }

@@ -113,6 +113,9 @@ private:
     std::vector<nb::object> keep_;
 };
 
+// The first row of an Arrow array that points nowhere; -1 if none.
+int64_t bind_invalid_row(nb::handle object);
+
 // A NumPy type as a column has it.
 Type numpy_kind(PyArrayObject* array, const char* name);
 
@@ -130,17 +133,40 @@ void check_lengths(const Column& items, const Column& other);
 Rows read_rows(Inputs& inputs, const SideNames& names, nb::handle query, nb::handle item, nb::handle value);
 Lists read_lists(Inputs& inputs, const SideNames& names, nb::handle offsets, nb::handle items, nb::handle values);
 
+// A thread without the GIL. When the program ends, Python ends threads that ask for it, and frees what they read: so
+// `end` stops their work first, and they wait here for the end, as they do in later versions of Python.
+class Unlocked {
+public:
+    Unlocked();
+    Unlocked(const Unlocked&) = delete;
+    ~Unlocked();
+
+    // Takes the GIL for a moment: whether the user has asked to stop.
+    bool interrupted();
+
+    static void end();
+
+private:
+    PyThreadState* state_;
+};
+
 // Runs work without the GIL, so that other Python threads go on and Ctrl-C is heard.
 template <class Work>
 auto without_gil(int threads, Work work) {
-    Team team(threads, [] {
-        const nb::gil_scoped_acquire gil;
-        return PyErr_CheckSignals() != 0;
-    });
+    std::optional<Unlocked> unlocked;
+    Team team(threads, [&] { return unlocked->interrupted(); });
     try {
-        const nb::gil_scoped_release no_gil;
-        return work(team);
+        unlocked.emplace();
+        if constexpr (std::is_void_v<decltype(work(team))>) {
+            work(team);
+            unlocked.reset();
+        } else {
+            auto result = work(team);
+            unlocked.reset();
+            return result;
+        }
     } catch (const Interrupted&) {
+        unlocked.reset();
         throw nb::python_error();
     }
 }

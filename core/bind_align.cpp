@@ -258,6 +258,7 @@ void bind_align(nb::module_& m) {
           "how"_a, "depth"_a.none());
     m.def("first_lists", &bind_first_lists, "offsets"_a.none(), "items"_a.none(), "scores"_a.none(),
           "run_rows"_a.none(), "how"_a, "depth"_a.none(), "names"_a.none() = nb::none());
+    m.def("invalid_row", &bind_invalid_row, "array"_a);
     m.def("align_dense", &bind_dense, "scores"_a.none(), "labels"_a.none(), "mask"_a.none(), "how"_a);
 }
 

@@ -54,7 +54,7 @@ nb::tuple bind_greedy(nb::handle queries, nb::handle items, nb::handle subtopic,
         if (number < 0 || number >= std::ssize(truth.subtopic)) throw nb::value_error("subtopic: out of range");
     Filled filled =
         without_gil(read_threads(threads), [&](Team& team) { return fill_greedily(truth, alpha, places, team); });
-    return nb::make_tuple(to_numpy(filled.earned, std::ssize(truth.queries) - 1),
+    return nb::make_tuple(to_numpy(filled.gain, std::ssize(truth.queries) - 1),
                           to_numpy(filled.rank, std::ssize(truth.order)));
 }
 

@@ -16,6 +16,22 @@ Choice choose(const char* what, const char* value, const std::pair<const char*, 
     value_error(std::string("unknown ") + what + " '" + value + "'; choose one of: " + known);
 }
 
+// An array by Arrow's protocol, as long as the pair lives.
+struct Arrow {
+    Arrow(nb::handle object, const char* name) : pair(object.attr("__arrow_c_array__")()) {
+        const nb::object schemas = pair[0], arrays = pair[1];
+        schema = static_cast<const ArrowSchema*>(PyCapsule_GetPointer(schemas.ptr(), "arrow_schema"));
+        array = static_cast<const ArrowArray*>(PyCapsule_GetPointer(arrays.ptr(), "arrow_array"));
+        if (!schema || !array) throw nb::python_error();
+        if (!schema->release || !array->release)
+            value_error(std::string(name) + ": this Arrow array was handed over before");
+    }
+
+    nb::object pair;
+    const ArrowSchema* schema;
+    const ArrowArray* array;
+};
+
 }  // namespace
 
 int read_threads(nb::handle object) {
@@ -50,12 +66,16 @@ Options read_options(nb::handle how) {
                                                                         {"count", Duplicates::count},
                                                                         {"once", Duplicates::once}};
     static constexpr std::pair<const char*, TruthDuplicates> truth_duplicates[] = {
-        {"error", TruthDuplicates::error}, {"first", TruthDuplicates::first}, {"count", TruthDuplicates::count}};
+        {"error", TruthDuplicates::error},
+        {"first", TruthDuplicates::first},
+        {"count", TruthDuplicates::count},
+        {"distinct", TruthDuplicates::distinct},
+        {"max", TruthDuplicates::max}};
     return {.order = choice("order", orders),
             .duplicates = choice("duplicates", duplicates),
             .truth_duplicates = choice("truth_duplicates", truth_duplicates),
             .float32 = flag("float32"),
-            .zeros = flag("zeros"),
+            .zeros = flag("keep_zero_grades"),
             .extra_queries = flag("extra_queries"),
             .threads = read_threads(how.attr("threads"))};
 }
@@ -94,15 +114,15 @@ Column Inputs::column(nb::handle object, const char* name) {
     if (!nb::hasattr(object, "__arrow_c_array__"))
         type_error(std::string(name) + ": not a NumPy array or an Arrow array, but " +
                    nb::type_name(object.type()).c_str());
-    const nb::object pair = object.attr("__arrow_c_array__")();
-    keep_.push_back(pair);
-    const nb::object schema = pair[0], array = pair[1];
-    const auto* schema_at = static_cast<const ArrowSchema*>(PyCapsule_GetPointer(schema.ptr(), "arrow_schema"));
-    const auto* array_at = static_cast<const ArrowArray*>(PyCapsule_GetPointer(array.ptr(), "arrow_array"));
-    if (!schema_at || !array_at) throw nb::python_error();
-    if (!schema_at->release || !array_at->release)
-        value_error(std::string(name) + ": this Arrow array was handed over before");
-    return read_arrow(*schema_at, *array_at, name);
+    const Arrow arrow(object, name);
+    keep_.push_back(arrow.pair);
+    return read_arrow(*arrow.schema, *arrow.array, name);
+}
+
+int64_t bind_invalid_row(nb::handle object) {
+    const Arrow arrow(object, "column");
+    const nb::gil_scoped_release no_gil;
+    return invalid_row(*arrow.schema, *arrow.array);
 }
 
 Column Inputs::ids(nb::handle object, const char* name) {

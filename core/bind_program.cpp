@@ -102,7 +102,7 @@ private:
     Program program_;
 };
 
-// A truth and a run that were measured, and what is told of them when somebody asks.
+// A truth and a run that were evaluated, with values that are computed on demand.
 struct Swift {
     nb::object queries, extra;
     Output output;

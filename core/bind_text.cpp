@@ -38,6 +38,7 @@ public:
         column.values =
             strings_->narrow.data() ? static_cast<const void*>(strings_->narrow.data()) : strings_->wide.data();
         column.text = reinterpret_cast<const char*>(strings_->text.data());
+        column.text_size = strings_->bytes;
         if (!strings_->codes.data()) return column;
         if (!dictionary_) {
             Column distinct = column;
@@ -81,7 +82,7 @@ private:
         if (row < 0 || row >= rows_) throw nb::index_error();
         return strings_->of_row(row);
     }
-    // Released by whoever takes it over, or else when nobody has.
+    // Released by its consumer, or else here.
     template <class T>
     static nb::object capsule(std::unique_ptr<T> value, const char* name) {
         const auto end = [](PyObject* self) {
@@ -110,12 +111,21 @@ public:
             Py_buffer view;
             ~Buffer() { PyBuffer_Release(&view); }
         } buffer{};
-        if (PyObject_GetBuffer(text.ptr(), &buffer.view, PyBUF_SIMPLE)) throw nb::python_error();
-        const std::string_view data(static_cast<const char*>(buffer.view.buf), static_cast<size_t>(buffer.view.len));
+        TextSource source;
+        if (PyTuple_Check(text.ptr())) {
+            source.file = nb::cast<int>(text[0]);
+            source.start = nb::cast<int64_t>(text[1]);
+            source.size = nb::cast<int64_t>(text[2]) - source.start;
+            if (source.file < 0 || source.start < 0 || source.size < 0) throw nb::value_error("no part of a file");
+        } else {
+            if (PyObject_GetBuffer(text.ptr(), &buffer.view, PyBUF_SIMPLE)) throw nb::python_error();
+            source.text = {static_cast<const char*>(buffer.view.buf), static_cast<size_t>(buffer.view.len)};
+        }
         try {
-            columns_ = without_gil(read_threads(threads), [&](Team& team) { return parse_trec(data, shape, team); });
+            columns_ = without_gil(read_threads(threads), [&](Team& team) { return parse_trec(source, shape, team); });
         } catch (const BadLine& bad) {
-            line_ = 1 + std::count(data.begin(), data.begin() + bad.offset, '\n');
+            const std::string_view before = source.text.substr(0, static_cast<size_t>(bad.offset));
+            line_ = 1 + std::count(before.begin(), before.end(), '\n');
             offset_ = bad.offset;
         }
     }
@@ -157,6 +167,11 @@ void bind_text(nb::module_& m) {
             [](nb::handle self, nb::handle row) { return nb::cast<const BoundStrings&>(self).at(self, row); }, "row"_a)
         .def("words", &BoundStrings::words, "rows"_a)
         .def("__iter__", [](nb::handle self) { return checked(PySeqIter_New(self.ptr())); })
+        .def("__reduce__",
+             [](nb::handle self) {
+                 const nb::object array = nb::module_::import_("pyarrow").attr("array");
+                 return nb::make_tuple(array, nb::make_tuple(array(self)));
+             })
         .def("__arrow_c_array__", &BoundStrings::arrow, "requested_schema"_a.none() = nb::none());
 }
 

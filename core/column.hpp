@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "table.hpp"
@@ -55,6 +57,13 @@ enum class Type {
     none
 };
 
+// A value of memory that another thread may write: read once, and not again after it was checked.
+template <class T>
+T once(T value) {
+    asm("" : "+r"(value));
+    return value;
+}
+
 inline uint64_t tag_text(std::string_view text, const Seed& with, const char* start);
 bool same_text(std::string_view a, std::string_view b);
 
@@ -72,7 +81,9 @@ struct Column {
     int64_t length = 0;
     const void* values = nullptr;  // numbers, offsets into `text`, or Arrow's string views
     const char* text = nullptr;
-    const void* const* buffers = nullptr;  // what string views point into
+    int64_t text_size = 0;
+    const void* const* buffers = nullptr;   // what string views point into
+    std::span<const int64_t> buffer_sizes;  // of each of these
     int64_t bit_offset = 0;
     std::shared_ptr<const Dictionary> dictionary;  // then the values are indices into it
 
@@ -87,11 +98,17 @@ void check_same_kind(const Column& a, const Column& b);
 // Throws if the column does not hold numbers.
 void check_numbers(const Column& column);
 
+// Throws: the row lies outside of the memory that its column has.
+[[noreturn, gnu::cold]] void fail_outside(const Column& column, int64_t row);
+
 // Strings or integers, to be found by their numbers. The memory stays whoever's it is.
 std::shared_ptr<const Dictionary> read_dictionary(const Column& values);
 
 // The memory stays Arrow's; schema and array must outlive the column. Throws if there are nulls.
 Column read_arrow(const ArrowSchema& schema, const ArrowArray& array, const char* name);
+
+// The first row whose offsets, view or index of a dictionary point nowhere, in the array or what it holds; -1 if none.
+int64_t invalid_row(const ArrowSchema& schema, const ArrowArray& array);
 
 // Calls use(get), where get(row) reads the row as its C type: once a column for the type, not once a row.
 template <class Use>
@@ -127,8 +144,17 @@ decltype(auto) with_numbers(const Column& column, Use use) {
 }
 
 // The two kinds of id. A value is what an id is compared by; a key adds the tag, which a hash table knows it by. Ids
-// with the same tag are the same if it is exact; else the values tell. Where the fronts of two differ, they compare as
-// the values do.
+// with the same tag are the same if it is exact; else the values decide. Where the fronts of two differ, they compare
+// as the values do.
+// The place in a dictionary of so many values.
+template <class Index>
+size_t index_in(const Column& column, Index index, size_t count, int64_t row) {
+    const auto i = once(static_cast<size_t>(index));
+    if (i >= count) [[unlikely]]
+        fail_outside(column, row);
+    return i;
+}
+
 struct IntKeys {
     using Value = int64_t;
     using Key = int64_t;
@@ -145,8 +171,8 @@ struct IntKeys {
     static decltype(auto) with_values(const Column& column, Use use) {
         return with_numbers(column, [&](auto get) {
             if (column.dictionary)
-                return use([get, values = column.dictionary->ints.data()](int64_t row) {
-                    return values[static_cast<int64_t>(get(row))];
+                return use([get, &column, &values = column.dictionary->ints](int64_t row) {
+                    return values[index_in(column, get(row), values.size(), row)];
                 });
             return use([get](int64_t row) { return static_cast<int64_t>(get(row)); });
         });
@@ -156,7 +182,8 @@ struct IntKeys {
         return with_values(column, use);
     }
 
-    // Whether a row and the `more` after it are all the same; false may also mean that the look was too quick to tell.
+    // Whether a row and the `more` after it are all the same; false may also mean that the quick check was
+    // inconclusive.
     template <int64_t more, class Get>
     static bool all_same(const Column&, Get get, int64_t row) {
         int64_t differ = 0;
@@ -191,13 +218,17 @@ struct TextKeys {
     static decltype(auto) with_values(const Column& column, Use use) {
         if (column.dictionary)
             return with_numbers(column, [&](auto get) {
-                return use([get, texts = column.dictionary->texts.data()](int64_t row) {
-                    return texts[static_cast<size_t>(get(row))];
+                return use([get, &column, &texts = column.dictionary->texts](int64_t row) {
+                    return texts[index_in(column, get(row), texts.size(), row)];
                 });
             });
         const auto cut = [&](auto* offsets) {
-            return use([offsets, text = column.text](int64_t row) {
-                return Value(text + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row]));
+            return use([offsets, &column, text = column.text, size = column.text_size](int64_t row) {
+                const auto first = once(static_cast<int64_t>(offsets[row]));
+                const auto last = once(static_cast<int64_t>(offsets[row + 1]));
+                if ((first < 0) | (last < first) | (last > size)) [[unlikely]]
+                    fail_outside(column, row);
+                return Value(text + first, static_cast<size_t>(last - first));
             });
         };
         switch (column.type) {
@@ -213,8 +244,8 @@ struct TextKeys {
     static decltype(auto) with_keys(const Column& column, Use use) {
         if (column.dictionary)
             return with_numbers(column, [&](auto get) {
-                return use([get, dictionary = column.dictionary.get()](int64_t row) {
-                    const auto i = static_cast<size_t>(get(row));
+                return use([get, &column, dictionary = column.dictionary.get()](int64_t row) {
+                    const size_t i = index_in(column, get(row), dictionary->texts.size(), row);
                     return Key{dictionary->texts[i], dictionary->tags[i]};
                 });
             });
@@ -229,12 +260,18 @@ struct TextKeys {
     // As above. Texts of one length that are the same repeat their bytes.
     template <int64_t more, class Get>
     static bool all_same(const Column& column, Get, int64_t row) {
-        const auto look = [&](const auto* offsets) {
-            const auto size = offsets[row + 1] - offsets[row];
-            auto differ = size - size;
-            for (int64_t i = 1; i <= more; ++i) differ |= (offsets[row + i + 1] - offsets[row + i]) ^ size;
-            const char* text = column.text + offsets[row];
-            return !differ && std::memcmp(text, text + size, static_cast<size_t>(size) * more) == 0;
+        const auto look = [&]<class Offset>(const Offset* offsets) {
+            using Size = std::make_unsigned_t<Offset>;  // which wraps around
+            Size differ = 0;
+            const auto at = [&](int64_t i) { return static_cast<Size>(offsets[row + i]); };
+            const auto first = once(static_cast<int64_t>(offsets[row]));
+            const auto size = once(static_cast<int64_t>(offsets[row + 1])) - first;
+            for (int64_t i = 1; i <= more; ++i) differ |= (at(i + 1) - at(i)) ^ static_cast<Size>(size);
+            if (differ || first < 0 || size < 0 || first > column.text_size ||
+                size > (column.text_size - first) / (more + 1))
+                return false;
+            const char* text = column.text + first;
+            return std::memcmp(text, text + size, static_cast<size_t>(size) * more) == 0;
         };
         if (column.dictionary) return false;
         if (column.type == Type::utf8) return look(static_cast<const int32_t*>(column.values));
@@ -248,9 +285,15 @@ private:
         const char* view = static_cast<const char*>(column.values) + 16 * row;
         int32_t size, buffer, offset;
         std::memcpy(&size, view, 4);
+        size = once(size);
+        if (size < 0) fail_outside(column, row);
         if (size <= 12) return {view + 4, static_cast<size_t>(size)};
         std::memcpy(&buffer, view + 8, 4);
         std::memcpy(&offset, view + 12, 4);
+        buffer = once(buffer), offset = once(offset);
+        if (buffer < 0 || buffer >= std::ssize(column.buffer_sizes) || offset < 0 ||
+            int64_t{offset} + size > column.buffer_sizes[static_cast<size_t>(buffer)])
+            fail_outside(column, row);
         return {static_cast<const char*>(column.buffers[buffer]) + offset, static_cast<size_t>(size)};
     }
 };
@@ -298,7 +341,7 @@ inline uint64_t hash_text(std::string_view text, const Seed& with) {
     return hash_text(text, with) | TextKeys::hashed;
 }
 
-// A short text is its own tag, so that nobody has to look at the text again: up to 7 bytes under a byte that has their
+// A short text is its own tag, so that the text is not read again: up to 7 bytes under a byte that has their
 // number and the highest bit, which 8 bytes of ASCII leave free.
 [[gnu::always_inline]] inline uint64_t tag_word(uint64_t word, std::string_view text, const Seed& with) {
     const bool whole = text.size() == 8;

@@ -214,7 +214,7 @@ template <class Keys>
 Numbers group(const Column& column, bool in_run, bool wide, Numbering<Keys>& numbering, Team& team,
               std::vector<Range>& ranges) {
     Grouping<Keys> grouping(column, in_run, numbering, team, ranges);
-    // A look at the front tells scattered rows from grouped ones before much time has gone into the wrong way.
+    // The first rows show whether rows are scattered or grouped, before much time is lost on the wrong method.
     constexpr int64_t front = 4096;
     if (grouping.grouped(std::min(front, column.length)) && (column.length <= front || grouping.grouped(column.length)))
         return {};
@@ -346,7 +346,10 @@ public:
         first_rows = std::move(numbering_.queries);
         offsets.assign(first_rows.size() + 1, 0);
         if (numbers.empty()) {
-            for (size_t i = 0; i < ranges.size(); ++i) offsets[i + 1] = ranges[i].last;
+            for (size_t i = 0; i < first_rows.size(); ++i) {
+                if (i >= ranges.size() || ranges[i].first != offsets[i]) fail_outside(column, offsets[i]);
+                offsets[i + 1] = ranges[i].last;
+            }
             return;
         }
         const uint64_t* const number = numbers.wide.data();

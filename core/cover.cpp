@@ -16,7 +16,7 @@ public:
 
     void fill(int64_t query) {
         find_candidates(query);
-        double earned = 0;
+        double gain = 0;
         for (size_t step = 0; step < weights_.size() && step < candidates_.size(); ++step) {
             // Added up row by row, so that items of the same subtopics add the very same.
             gains_ = left_;
@@ -28,14 +28,14 @@ public:
                 best = more ? i : best;
                 most = more ? gains_[i] : most;
             }
-            if (most * rest_[step] <= earned * 1e-18) break;  // nothing further down can be seen in the sum
-            earned += most * weights_[step];
+            if (most * rest_[step] <= gain * 1e-18) break;  // nothing further down can be seen in the sum
+            gain += most * weights_[step];
             left_[best] = -std::numeric_limits<double>::infinity();
             filled_.rank[candidates_[best].item] = static_cast<int64_t>(step) + 1;
             for (size_t row = candidates_[best].first; row < candidates_[best].last; ++row)
                 worth_[rows_[row].subtopic] *= 1.0 - alpha_;
         }
-        filled_.earned[query] = earned;
+        filled_.gain[query] = gain;
     }
 
 private:

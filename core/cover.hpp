@@ -19,8 +19,8 @@ struct Covered {
 };
 
 struct Filled {
-    Array<double> earned;  // a query: what its list earns
-    Array<int64_t> rank;   // an item: its place in the list, from 1; 0: it has none
+    Array<double> gain;   // per query: the gain of its list
+    Array<int64_t> rank;  // per item: its rank in the list, from 1; 0: it has none
 };
 
 // An item adds the worth of its subtopics: 1, less the part `alpha` for each item above that covers it too. What is

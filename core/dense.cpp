@@ -33,8 +33,11 @@ std::vector<int64_t> count_judged(const Dense& input, Team& team) {
 
 class Worker {
 public:
-    Worker(const Dense& input, const Options& options, const Team& team, Output& output)
+    // `judged`: how many labels of each query there is room for; empty: for all.
+    Worker(const Dense& input, const std::vector<int64_t>& judged, const Options& options, const Team& team,
+           Output& output)
         : input_(input),
+          judged_(judged),
           options_(options),
           team_(team),
           output_(output),
@@ -78,9 +81,12 @@ private:
             grades_.push_back(labels_[i]);
             placements_.push_back({row, row + 1, labels_[i], score});
         }
+        if (!judged_.empty() && std::ssize(grades_) > judged_[static_cast<size_t>(query)])
+            throw BadRow("number", "labels", query, " changed while it was read");
     }
 
     const Dense& input_;
+    const std::vector<int64_t>& judged_;
     const Options& options_;
     const Team& team_;
     Output& output_;
@@ -101,8 +107,9 @@ Output align_dense(const Dense& input, const Options& options, Team& team) {
         const int64_t rows = options.zeros ? input.items : judged[static_cast<size_t>(query)];
         return {16 + 2 * input.items, rows, rows};
     };
-    return align_chunks(input.queries, team, cost,
-                        [&](Chunk& chunk, Output& output) { Worker(input, options, team, output).align(chunk); });
+    return align_chunks(input.queries, team, cost, [&](Chunk& chunk, Output& output) {
+        Worker(input, judged, options, team, output).align(chunk);
+    });
 }
 
 }  // namespace rankstone

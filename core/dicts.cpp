@@ -154,6 +154,7 @@ void walk(PyObject* dict, const char* what, Use use) {
         if (seen++ == size) fail_changed(what);
         use(key, value);
         check_size(dict, size, what);
+        if (seen % (1 << 16) == 0 && PyErr_CheckSignals()) throw PythonError();
     }
     if (seen != size) fail_changed(what);
 }
@@ -255,7 +256,10 @@ private:
                 use(item, grade);
             });
         }
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(judged); ++i) use(PyTuple_GET_ITEM(judged, i), nullptr);
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(judged); ++i) {
+            check_signals(1);
+            use(PyTuple_GET_ITEM(judged, i), nullptr);
+        }
     }
 
     // Reads the truth's grades. Finds the placements too if the run is a dict: one look-up for each judged item, not
@@ -279,7 +283,7 @@ private:
             PyObject* score = PyDict_GetItemWithError(scores, item);
             if (!score && PyErr_Occurred()) throw PythonError();
             if (!score) return;
-            // Not the row, which the look-up does not tell; it is found later if it matters.
+            // Not the row, which the look-up does not return; it is searched later if it matters.
             placements_.push_back(
                 {placed_items_.size(), place + 1, grade, rounded(read_number(score, Value::score, item))});
             placed_items_.push(item);
@@ -368,7 +372,7 @@ private:
         keys_.clear();
     }
 
-    // A look-up does not tell in which row it found the item. Ties need to know, so here the tied rows look for the
+    // A look-up does not return the row of the item. Ties need it, so here the tied rows look for the
     // placements.
     void find_rows(PyObject* ranked) {
         is_tied_.assign(scores_.size(), false);
@@ -390,6 +394,7 @@ private:
             found_items_.push(item);
         }
         for (int64_t row : ranker_.tied_rows()) {
+            check_signals(1);
             item = keys_[row];
             const int64_t placement =
                 table_.view().find(hash(item, "run"), [&](int64_t n) { return same_item(found_items_[n], item); });
@@ -403,6 +408,7 @@ private:
     }
 
     int compare(PyObject* a, PyObject* b) {
+        check_signals(1);
         if (const std::optional<int> answer = compare_ids(a, b)) return *answer;
         fail_data({.kind = "id", .side = "run", .is_type_error = true},
                   "query %R: items %R and %R have the same score and cannot be compared; ties=\"input\" needs no "
@@ -547,8 +553,10 @@ private:
                 push(item, score, run);
             });
         } else {
-            for (int64_t row = 0; row < rows; ++row)
+            for (int64_t row = 0; row < rows; ++row) {
                 push(PyTuple_GET_ITEM(content, row), static_cast<double>(rows - row), run);
+                if (row % (1 << 16) == 0 && PyErr_CheckSignals()) throw PythonError();
+            }
         }
     }
 

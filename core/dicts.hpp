@@ -1,4 +1,4 @@
-// The door for nested dicts: {query: {item: grade}} against {query: {item: score}}; and runs as dicts beside each
+// Alignment of nested dicts: {query: {item: grade}} against {query: {item: score}}; and runs as dicts next to each
 // other.
 #pragma once
 

@@ -28,12 +28,16 @@ public:
 
     // Long work calls these now and then: the first anywhere, the second on the calling thread. They throw Interrupted.
     void check() const {
-        if (stop_.load(std::memory_order_relaxed)) throw Interrupted();
+        if (stop_.load(std::memory_order_relaxed) | (early_ & ending.load(std::memory_order_relaxed)))
+            throw Interrupted();
     }
     void listen() {
         if (interrupted_()) stop_ = true;
         check();
     }
+
+    // Whether the program ends: then what was begun before stops.
+    static inline std::atomic<bool> ending{false};
 
     static constexpr int64_t few_rows = 1 << 15;  // take no longer than starting a thread does
 
@@ -41,6 +45,7 @@ private:
     int threads_;
     std::function<bool()> interrupted_;
     std::atomic<bool> stop_{false};
+    const bool early_ = !ending;
 };
 
 }  // namespace rankstone

@@ -400,8 +400,8 @@ private:
         queries(span, [&](int64_t, int64_t first, int64_t end) {
             double before = 0;
             for (int64_t i = first; i < end;) {
-                double sum = 0;
-                int64_t next = i;
+                double sum = from[i];
+                int64_t next = i + 1;  // at least one, also where `above` is NaN
                 for (; next < end && above[next] == above[i]; ++next) sum += from[next];
                 const double made = step.op == Op::higher ? before : sum;
                 before += sum;

@@ -102,7 +102,7 @@ struct Data {
     std::vector<std::span<const double>> tables;
 };
 
-// Where data was refused: the first query, and the value; -1: nowhere.
+// Where a check failed: the first query, and the value; -1: nowhere.
 struct Refusal {
     int64_t query = -1;
     double value = 0;

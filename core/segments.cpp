@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 namespace rankstone {
 namespace {
@@ -47,10 +48,10 @@ public:
         return tags_.data();
     }
 
-    // The grades or scores from a position on, until the next call.
+    // The grades or scores from a position on, until the next call: copies, as others may write to the column while
+    // its numbers are looked at more than once.
     const double* numbers(int64_t first, int64_t count) {
         if (side_.moved()) return numbers_.data() + (first - start_);
-        if (side_.values->type == Type::float64) return static_cast<const double*>(side_.values->values) + first;
         numbers_.grow(count);
         read_numbers(*side_.values, first, count, numbers_.data());
         return numbers_.data();
@@ -87,8 +88,8 @@ private:
     Array<double> numbers_;
 };
 
-// Tells which rows may have a tag that was there before. Most have not, and the others are told without branches that
-// nobody could predict.
+// Finds the rows whose tag may have occurred before. Most have not; the others are found without unpredictable
+// branches.
 class Sieve {
 public:
     static constexpr int64_t most = 1 << 10;  // tags; for more a table is as good
@@ -202,13 +203,15 @@ private:
                 case Order::item_desc:
                     break;
             }
-            const int compared = Keys::compare(run_value(a), run_value(b));
+            const int compared = compare(a, b);
             return compared ? (compared < 0) == (options_.order == Order::item_asc) : a < b;
         };
         if (std::is_sorted(order_.begin(), order_.end(), before)) return;
-        const auto end = order_.begin() + count;
-        if (end != order_.end()) std::nth_element(order_.begin(), end, order_.end(), before);
-        std::sort(order_.begin(), end, before);
+        // Ids that others write to may contradict themselves, which heaps and merging can stand.
+        if (count < std::ssize(order_) / 4)
+            std::partial_sort(order_.begin(), order_.begin() + count, order_.end(), before);
+        else
+            merge_sort(order_, merged_, before);
     }
 
     [[noreturn]] void fail(Problem::Kind kind, bool in_run, int64_t position) const {
@@ -227,8 +230,10 @@ private:
         first_row_.assign(static_cast<size_t>(judged_), -1);
         placement_at_.assign(static_cast<size_t>(judged_), -1);
         kept_grades_.clear();
+        judged_again_.clear();
         judged_tags_ = judged_ ? truth_.tags(in_truth_.first, judged_) : nullptr;
         for (int64_t i = 0; i < judged_; ++i) {
+            if (i % block == block - 1) team_.check();
             const auto& slot = table.find_or_add(judged_tags_[i], i, [&](int64_t number) {
                 return Keys::exact(judged_tags_[i]) || Keys::same(value_of(number), value_of(i));
             });
@@ -236,15 +241,35 @@ private:
                 if (options_.truth_duplicates == TruthDuplicates::error)
                     fail(Problem::twice, false, in_truth_.first + i);
                 if (options_.truth_duplicates == TruthDuplicates::first) continue;
-                if (grades_[static_cast<size_t>(table.number(slot))] != grades_[static_cast<size_t>(i)])
+                double& grade = grades_[static_cast<size_t>(table.number(slot))];
+                if (options_.truth_duplicates == TruthDuplicates::max) {
+                    grade = std::max(grade, grades_[static_cast<size_t>(i)]);
+                    judged_again_.push_back(i);
+                    continue;
+                }
+                if (grade != grades_[static_cast<size_t>(i)])
                     fail(Problem::two_grades, false, in_truth_.first + i);  // or the order of rows would count
+                if (options_.truth_duplicates == TruthDuplicates::distinct) continue;
             }
-            const double grade = grades_[static_cast<size_t>(i)];
-            if (options_.zeros || grade != 0) kept_grades_.push_back(grade);
+            keep_grade(i);
+        }
+        if (judged_again_.empty()) return;
+        kept_grades_.clear();  // a grade may have become higher
+        auto next = judged_again_.begin();
+        for (int64_t i = 0; i < judged_; ++i) {
+            if (next != judged_again_.end() && *next == i)
+                ++next;
+            else
+                keep_grade(i);
         }
     }
 
-    // Points `scores_` at the query's scores: in the column itself where that holds doubles in order.
+    void keep_grade(int64_t i) {
+        const double grade = grades_[static_cast<size_t>(i)];
+        if (options_.zeros || grade != 0) kept_grades_.push_back(grade);
+    }
+
+    // Points `scores_` at the query's scores.
     void read_scores() {
         scores_ = nullptr;
         if (!scored_) return;
@@ -318,6 +343,10 @@ private:
         return number < judged_ ? truth_.value(in_truth_.first + number) : run_value(number - judged_);
     }
     Value run_value(int64_t row) const { return run_.value(in_run_.first + row); }
+    int compare(int64_t a, int64_t b) const {
+        team_.check();  // millions of items may be tied
+        return Keys::compare(run_value(a), run_value(b));
+    }
 
     // A row whose item the table knows: judged, or seen in an earlier row, or both.
     void meet(int64_t row, Table::Slot& slot) {
@@ -377,7 +406,7 @@ private:
         if (dropping) drop(kept);
     }
 
-    // Notes that a row shows its item again, where somebody wants to know.
+    // Marks a row that repeats an item, if repeated rows are wanted.
     void mark(int64_t row) {
         if (marking_) repeated_[static_cast<size_t>(row)] = 1;
     }
@@ -398,7 +427,7 @@ private:
         const int64_t count = in_run_.size();
         if (Ranker::count(scores_, count, placements_))
             ranker_.break_ties(scores_, count, placements_, options_.order,
-                               [&](int64_t a, int64_t b) { return Keys::compare(run_value(a), run_value(b)); });
+                               [&](int64_t a, int64_t b) { return compare(a, b); });
         ranker_.sort(placements_, count);
     }
 
@@ -412,6 +441,7 @@ private:
     int64_t query_ = 0, judged_ = 0, dropped_ = 0;
     Range in_truth_, in_run_;
     std::vector<double> grades_, kept_grades_, own_scores_;
+    std::vector<int64_t> judged_again_;  // rows of the truth that are the second of their items
     const uint64_t* judged_tags_ = nullptr;
     std::vector<int64_t> first_row_, placement_at_;
     const double* scores_ = nullptr;
@@ -424,7 +454,7 @@ private:
 
     // For what is shown: the rows in their order, and which of them show an item again.
     bool marking_ = false;
-    std::vector<int64_t> order_;
+    std::vector<int64_t> order_, merged_;
     std::vector<char> repeated_;
 };
 
@@ -453,7 +483,7 @@ public:
                 }));
                 if (number == next) {
                     const typename Keys::Value value = side_.value(start + i);
-                    named_.push_back({Keys::front(value), value, next});
+                    named_.push_back({Keys::front(value), value});
                     found_.first[item_at + next] = row;
                 }
                 spreader_.add(number, codes_ ? codes_[row] : 0, row);
@@ -471,7 +501,6 @@ private:
     struct Named {
         uint64_t front;
         typename Keys::Value value;
-        int64_t number;
 
         bool above(const Named& other) const {
             return front != other.front ? front > other.front : Keys::compare(value, other.value) > 0;
@@ -482,8 +511,11 @@ private:
     void rank(int64_t* order) {
         constexpr size_t few = 32;
         if (named_.size() > few) {
-            std::sort(named_.begin(), named_.end(), [](const Named& a, const Named& b) { return a.above(b); });
-            for (size_t i = 0; i < named_.size(); ++i) order[named_[i].number] = static_cast<int64_t>(i);
+            places_.resize(named_.size());
+            std::iota(places_.begin(), places_.end(), 0);
+            const auto named = [&](int64_t number) -> const Named& { return named_[static_cast<size_t>(number)]; };
+            merge_sort(places_, merged_, [&](int64_t a, int64_t b) { return named(a).above(named(b)); });
+            for (size_t i = 0; i < places_.size(); ++i) order[places_[i]] = static_cast<int64_t>(i);
             return;
         }
         for (size_t i = 0; i < named_.size(); ++i) {
@@ -503,6 +535,7 @@ private:
     Table table_;
     Spreader spreader_;
     std::vector<Named> named_;  // the items
+    std::vector<int64_t> places_, merged_;
 };
 
 // Queries that are work for one thread, and where what it writes starts: it has room for all rows of theirs, or for

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <numeric>
 
 namespace rankstone {
 namespace {
@@ -49,7 +50,7 @@ public:
 
     std::vector<int64_t> find(const Rows& batch, Team& team) override {
         std::mutex mutex;
-        std::vector<int64_t> strangers;
+        std::vector<int64_t> unknown;
         std::atomic<int64_t> unjudged{0};
         team.each_piece(batch.queries.length, [&](int64_t first, int64_t last) {
             std::vector<int64_t> extra;
@@ -61,12 +62,12 @@ public:
             });
             unjudged += last - first - judged;
             const std::lock_guard lock(mutex);
-            strangers.insert(strangers.end(), extra.begin(), extra.end());
+            unknown.insert(unknown.end(), extra.begin(), extra.end());
         });
         finds.rows += batch.queries.length;
         finds.unjudged += unjudged;
-        std::sort(strangers.begin(), strangers.end());
-        return remember(batch.queries, strangers);
+        std::sort(unknown.begin(), unknown.end());
+        return remember(batch.queries, unknown);
     }
 
     void seal(Team& team) override {
@@ -138,7 +139,7 @@ public:
     }
 
 private:
-    // Some rows of a batch, and the query of each. Those of queries that nobody judged are in no list.
+    // Some rows of a batch, and the query of each. Those of unjudged queries are in no list.
     struct Block {
         explicit Block(const Rows& rows_of) : batch(rows_of) {}
 
@@ -146,8 +147,8 @@ private:
         int64_t first = 0, size = 0, count = 0;
         bool one_query = false;  // all of its rows have the same
         QueryKey keys[block];
-        int64_t numbers[block];  // -1: nobody judged it
-        int64_t rows[block];     // those that somebody did, from 0
+        int64_t numbers[block];  // -1: unjudged
+        int64_t rows[block];     // those of judged queries, from 0
         double scores[block];
 
         int64_t query(int64_t i) const { return numbers[rows[i]]; }
@@ -223,8 +224,10 @@ private:
                 if (bytes_[at(slot)]) {
                     if (options_.truth_duplicates == TruthDuplicates::error)
                         throw Problem{Problem::twice, false, query, truth_rows_[at(i)]};
-                    if (options_.truth_duplicates == TruthDuplicates::count &&
-                        grades_[at(first + places_[at(slot)])] != grades_[at(i)])
+                    double& grade = grades_[at(first + places_[at(slot)])];
+                    if (options_.truth_duplicates == TruthDuplicates::max)
+                        grade = std::max(grade, grades_[at(i)]);
+                    else if (options_.truth_duplicates != TruthDuplicates::first && grade != grades_[at(i)])
                         throw Problem{Problem::two_grades, false, query, truth_rows_[at(i)]};
                     again_[at(i)] = true;
                     continue;
@@ -271,19 +274,19 @@ private:
     void for_blocks(const Rows& batch, int64_t first, int64_t last, const Team& team, Use use) const {
         Block rows(batch);
         const Table::View table = table_.view();
-        bool strangers = false;  // had most rows of the last block queries that nobody judged
+        bool mostly_unjudged = false;  // had most rows of the last block unjudged queries
         for (rows.first = first; rows.first < last; rows.first += rows.size) {
             team.check();
             rows.size = std::min(block, last - rows.first);
             gather_keys<QueryKeys>(batch.queries, rows.first, rows.size, rows.keys);
-            if (table.beyond_cache() && strangers) {
+            if (table.beyond_cache() && mostly_unjudged) {
                 find_few(rows, table);
             } else {
                 if (table.beyond_cache())
                     for (int64_t i = 0; i < rows.size; ++i) table.prefetch(QueryKeys::tag(rows.keys[i]));
                 find_queries(rows);
             }
-            strangers = 2 * rows.count < rows.size;
+            mostly_unjudged = 2 * rows.count < rows.size;
             if (rows.count) read_scores(rows);
             use(rows);
         }
@@ -304,7 +307,7 @@ private:
         }
     }
 
-    // The same where few queries are judged: one bit, in a table that is small, tells almost all of the others.
+    // The same where few queries are judged: one bit in a small table excludes almost all of the others.
     void find_few(Block& rows, const Table::View& table) const {
         int64_t likely = 0;
         for (int64_t i = 0; i < rows.size; ++i) {
@@ -327,7 +330,7 @@ private:
         const uint64_t bit = spread(tag) >> filter_shift_;
         return filter_[bit / 64] >> (bit % 64) & 1;
     }
-    // Sixteen bits a query: one in sixteen strangers at most is looked for in vain.
+    // Sixteen bits a query: at most one in sixteen unjudged queries is searched in vain.
     void make_filter() {
         const uint64_t bits = std::bit_ceil(16 * std::max<uint64_t>(queries_.size(), 4));
         filter_shift_ = 64 - std::countr_zero(bits);
@@ -384,7 +387,7 @@ private:
         finds.repeated_scores.push_back(rows.score(i));
     }
 
-    // Rows of queries that nobody judged and no earlier batch has shown.
+    // Rows of unjudged queries that no earlier batch had.
     void note_extra(const Block& rows, std::vector<int64_t>& extra) const {
         for (int64_t i = 0; i < rows.size; ++i) {
             if (rows.numbers[i] >= 0 || (i > 0 && same(rows.keys[i], rows.keys[i - 1]))) continue;
@@ -446,17 +449,21 @@ private:
         for (size_t i = 0; i < repeats.size(); ++i)
             found.push_back(
                 {finds.repeated_scores[static_cast<size_t>(&repeats[i] - finds.repeated.data())], repeats[i]});
-        std::sort(found.begin(), found.end(), [&](const Scored& a, const Scored& b) {
+        std::vector<int64_t> sorted(found.size()), merged;
+        std::iota(sorted.begin(), sorted.end(), 0);
+        merge_sort(sorted, merged, [&](int64_t one, int64_t other) {
+            const Scored &a = found[at(one)], &b = found[at(other)];
             if (a.score != b.score) return a.score > b.score;
             const int order = a.item == b.item ? 0 : ItemKeys::compare(items_[at(a.item)], items_[at(b.item)]);
             return order > 0;
         });
         const int64_t start = placed_offsets_[at(query)];
         int64_t count = 0;
-        for (size_t i = 0; i < found.size(); ++i) {
-            placements_[at(start) + i] = found[i].item;
-            if (i > 0 && found[i].score == found[i - 1].score) continue;
-            levels[start + count] = found[i].score;
+        for (size_t i = 0; i < sorted.size(); ++i) {
+            const Scored& placed = found[at(sorted[i])];
+            placements_[at(start) + i] = placed.item;
+            if (i > 0 && placed.score == found[at(sorted[i - 1])].score) continue;
+            levels[start + count] = placed.score;
             level_placements[start + count++] = static_cast<uint32_t>(i);
         }
         level_offsets_[at(query + 1)] = count;
@@ -532,7 +539,7 @@ private:
     void read_grades(int64_t query, bool zeros, std::vector<double>& grades) const {
         grades.clear();
         for (int64_t i = truth_offsets_[at(query)]; i < truth_offsets_[at(query + 1)]; ++i) {
-            if (again_[at(i)] && options_.truth_duplicates == TruthDuplicates::first) continue;
+            if (again_[at(i)] && options_.truth_duplicates != TruthDuplicates::count) continue;
             if (zeros || grades_[at(i)] != 0) grades.push_back(grades_[at(i)]);
         }
     }
@@ -545,7 +552,7 @@ private:
             const int64_t tied = counts.levels[at(2 * level + 1)];
             const LevelPlacements range = placements_at(query, level);
             if (tied < range.last - range.first)
-                throw ColumnValueError("count() has not seen all the rows that find() saw");
+                throw ColumnValueError("second_pass() has not seen all the rows that first_pass() saw");
             int64_t before = 0;
             for (int64_t first = range.first, last = first; first < range.last; first = last) {
                 // The same item more than once is so many placements, one after the other.

@@ -16,7 +16,7 @@ struct Finds {
     std::vector<int64_t> repeated;   // judged items that were returned again, where those count as placements too
     std::vector<double> repeated_scores;
     int64_t rows = 0;      // of the run, whatever their query
-    int64_t unjudged = 0;  // of them, rows of queries that nobody judged
+    int64_t unjudged = 0;  // of them, rows of unjudged queries
 };
 
 // What the second pass has counted.
@@ -50,7 +50,7 @@ public:
     Counts counts;
     bool sealed = false;
 
-    static constexpr int64_t extra_limit = 1 << 16;  // how many queries that nobody judged are remembered
+    static constexpr int64_t extra_limit = 1 << 16;  // how many unjudged queries are remembered
 
 protected:
     std::vector<int64_t> first_rows_, truth_rows_, truth_offsets_;

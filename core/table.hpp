@@ -16,8 +16,8 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
     return static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
 }
 
-// Drawn anew by each process, so that nobody can write ids that all meet in the same slot. It decides where a key lies
-// in a table, and nothing that anybody sees.
+// Drawn anew by each process, so that no input can put all ids into the same slot. It decides where a key lies
+// in a table, and nothing that is visible outside.
 struct Seed {
     uint64_t tag, text, length;
 };
@@ -46,7 +46,7 @@ public:
         int64_t base = 1;  // numbers below it are forgotten
         uint64_t with = seed.tag;
 
-        // Finds the key, or adds it with this number. `number` of the slot tells which it was.
+        // Finds the key, or adds it with this number. `number` of the slot shows which it was.
         template <class Same>
         Slot& find_or_add(uint64_t tag, int64_t number, Same same) const {
             Slot& slot = probe(tag, same);

@@ -12,6 +12,8 @@
 #include <optional>
 #include <string>
 
+#include <unistd.h>
+
 #include "column.hpp"
 
 #ifdef __SSE2__
@@ -246,6 +248,7 @@ struct Words {
 
 // What was read of a piece; one a thread, so that it stays in the cache until it is copied.
 struct Piece {
+    Array<char> text;  // of a file
     Spaces spaces;
     std::vector<Words> ids;
     std::vector<Array<double>> numbers;
@@ -273,8 +276,11 @@ struct Piece {
 // Goes through the lines of a piece.
 class Reader {
 public:
-    Reader(std::string_view all, const char* first, const char* last, const TrecShape& shape, Piece& piece)
+    // `all`: what may be read, which starts at `offset` of the text.
+    Reader(std::string_view all, int64_t offset, const char* first, const char* last, const TrecShape& shape,
+           Piece& piece)
         : all_(all),
+          offset_(offset),
           first_(first),
           last_(last),
           shape_(shape),
@@ -320,7 +326,10 @@ private:
             end = find_field(start);
             if (start != end) fail(line);
         }
-        return next_line(end);
+        const char* next = next_line(end);
+        // A carriage return that does not end the line.
+        if (next - line > 2 && std::memchr(line, '\r', static_cast<size_t>(next - line - 2))) fail(line);
+        return next;
     }
 
     template <class Get>
@@ -365,15 +374,16 @@ private:
         return at == last_ ? at : at + 1;
     }
 
-    [[noreturn]] void fail(const char* line) const { throw BadLine{line - all_.data()}; }
+    [[noreturn]] void fail(const char* line) const { throw BadLine{offset_ + (line - all_.data())}; }
 
     const std::string_view all_;
+    const int64_t offset_;
     const char *const first_, *const last_;
     const TrecShape& shape_;
     Piece& piece_;
     Spaces& spaces_;
     std::vector<Field> fields_;                    // of a line
-    std::vector<std::pair<char, size_t>> wanted_;  // what somebody asks for, and which field it is
+    std::vector<std::pair<char, size_t>> wanted_;  // the wanted columns, and the field of each
 };
 
 // Where the rows of a piece go: how much the pieces before it have.
@@ -451,7 +461,7 @@ void copy(const Piece& piece, const Start& start, TrecColumns& columns) {
         Strings& strings = columns.ids[c];
         const Words& words = piece.ids[c];
         const int64_t bytes = start.bytes[c], count = start.count[c];
-        std::memcpy(strings.text.data() + bytes, words.text.data(), static_cast<size_t>(words.bytes));
+        std::copy_n(words.text.data(), words.bytes, strings.text.data() + bytes);
         const auto shift = [&]<class Offset>(Offset* to) {
             for (int64_t i = 0; i < words.count; ++i) to[i] = static_cast<Offset>(bytes + words.ends.data()[i]);
         };
@@ -467,6 +477,56 @@ void copy(const Piece& piece, const Start& start, TrecColumns& columns) {
         std::copy_n(piece.numbers[c].data(), piece.rows, columns.numbers[c].data() + start.rows);
 }
 
+// The lines that start in a piece of a file, and what else was read of it.
+class FilePiece {
+public:
+    FilePiece(const TextSource& source, int64_t number, int64_t count, Array<char>& text)
+        : source_(source), text_(text), offset(number ? number * piece_bytes - 1 : 0) {
+        // The last piece is the longest. A line belongs to the piece that the newline before it is in.
+        const int64_t end = number + 1 == count ? source.size : (number + 1) * piece_bytes - 1;
+        load(std::min(source.size, end + (1 << 12)) - offset);
+        first = number ? find(0, end - offset) : 0;
+        if (first < 0) {  // in the middle of a line
+            first = last = 0;
+            return;
+        }
+        while ((last = end == source.size ? size_ : find(end - offset, size_)) < 0) {
+            if (offset + size_ == source.size)
+                last = size_;
+            else
+                load(std::min(source.size - offset, 2 * size_));
+            if (last == size_) break;
+        }
+    }
+
+    std::string_view all() const { return {text_.data(), static_cast<size_t>(size_)}; }
+
+private:
+    // Behind the first newline, or -1.
+    int64_t find(int64_t from, int64_t to) const {
+        const void* found = std::memchr(text_.data() + from, '\n', static_cast<size_t>(to - from));
+        return found ? static_cast<const char*>(found) - text_.data() + 1 : -1;
+    }
+
+    void load(int64_t size) {
+        text_.grow(size);
+        while (size_ < size) {
+            const auto read = ::pread(source_.file, text_.data() + size_, static_cast<size_t>(size - size_),
+                                      source_.start + offset + size_);
+            if (read <= 0) throw BadLine{0};  // it was cut
+            size_ += read;
+        }
+    }
+
+    const TextSource& source_;
+    Array<char>& text_;
+    int64_t size_ = 0;
+
+public:
+    const int64_t offset;  // where what was read starts
+    int64_t first, last;   // in there
+};
+
 }  // namespace
 
 Strings spread(const Strings& strings, int64_t rows) {
@@ -477,7 +537,7 @@ Strings spread(const Strings& strings, int64_t rows) {
     int64_t at = 0;
     for (int64_t row = 0; row < rows; ++row) {
         const std::string_view text = strings.of_row(row);
-        std::memcpy(out.text.data() + at, text.data(), text.size());
+        std::ranges::copy(text, out.text.data() + at);
         at += std::ssize(text);
         if (out.narrow.data())
             out.narrow[row + 1] = static_cast<int32_t>(at);
@@ -487,12 +547,14 @@ Strings spread(const Strings& strings, int64_t rows) {
     return out;
 }
 
-TrecColumns parse_trec(std::string_view text, const TrecShape& given, Team& team) {
+TrecColumns parse_trec(const TextSource& source, const TrecShape& given, Team& team) {
     // Cut at line ends. A line longer than a piece leaves the pieces after it empty.
-    const auto bytes = static_cast<int64_t>(text.size());
+    const std::string_view text = source.text;
+    const bool in_memory = source.file < 0;
+    const int64_t bytes = in_memory ? std::ssize(text) : source.size;
     const int64_t count = std::max<int64_t>(1, bytes / piece_bytes);
     std::vector<int64_t> cuts{0};
-    for (int64_t i = 1; i < count; ++i) {
+    for (int64_t i = 1; i < count && in_memory; ++i) {
         const size_t found = text.find('\n', static_cast<size_t>(std::max(cuts.back(), i * piece_bytes - 1)));
         cuts.push_back(found == std::string_view::npos ? bytes : static_cast<int64_t>(found) + 1);
     }
@@ -512,10 +574,17 @@ TrecColumns parse_trec(std::string_view text, const TrecShape& given, Team& team
     Queue queue(columns, team);
     team.each(count, bytes, [&](int64_t i) {
         try {
-            const int64_t first = cuts[static_cast<size_t>(i)], last = cuts[static_cast<size_t>(i) + 1];
-            if (last - first > std::numeric_limits<int32_t>::max() - 64) throw BadLine{first};
             std::unique_ptr<Piece> piece = queue.borrow();
-            Reader(text, text.data() + first, text.data() + last, shape, *piece).read();
+            const auto read = [&](std::string_view all, int64_t offset, int64_t first, int64_t last) {
+                if (last - first > std::numeric_limits<int32_t>::max() - 64) throw BadLine{offset + first};
+                Reader(all, offset, all.data() + first, all.data() + last, shape, *piece).read();
+            };
+            if (in_memory) {
+                read(text, 0, cuts[static_cast<size_t>(i)], cuts[static_cast<size_t>(i) + 1]);
+            } else {
+                const FilePiece lines(source, i, count, piece->text);
+                read(lines.all(), lines.offset, lines.first, lines.last);
+            }
             if (const auto start = queue.take(i, *piece)) copy(*piece, *start, columns);
             queue.give_back(std::move(piece));
         } catch (...) {

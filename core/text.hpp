@@ -33,7 +33,7 @@ struct Strings {
 // What a line should look like.
 struct TrecShape {
     // One letter each: 'i' for an id, 'q' for one that rows next to each other share, 'n' for a number, 'w' for one
-    // that is written with digits only, '-' for what nobody asks for.
+    // that is written with digits only, '-' for an ignored field.
     std::string_view fields;
     bool more = false;     // may other fields follow
     bool comments = true;  // are lines that start with # left out
@@ -65,6 +65,14 @@ struct BadLine {
 // The same strings, one for each row.
 Strings spread(const Strings& strings, int64_t rows);
 
-TrecColumns parse_trec(std::string_view text, const TrecShape& shape, Team& team);
+// Text in memory, or a part of an open file, which each thread reads for itself: a file that is cut or rewritten
+// meanwhile is no crash, as it would be if it were mapped.
+struct TextSource {
+    std::string_view text;
+    int file = -1;  // negative: in memory
+    int64_t start = 0, size = 0;
+};
+
+TrecColumns parse_trec(const TextSource& source, const TrecShape& shape, Team& team);
 
 }  // namespace rankstone

@@ -1,4 +1,4 @@
-"""Writes the pages of the handbook that follow from the code: one a metric, one a convention, and the comparison.
+"""Generates pages of the handbook from the code: one per metric, one per convention, the comparison, the reference.
 
 mkdocs calls the two `on_` functions while it builds the site; the tests call `pages` and run what the pages show.
 """
@@ -21,15 +21,15 @@ from urllib.parse import urlencode
 
 import rankstone as rs
 from rankstone import statistics
-from rankstone.compare.breakdown import Changes, Leaderboard, Slices
+from rankstone.compare.breakdown import Leaderboard, QueryChanges, Slices
 from rankstone.compare.check import GateOutcome
 from rankstone.compare.comparison import Comparison
 from rankstone.compare.differences import Difference
 from rankstone.compare.plot_kinds import KINDS
 from rankstone.conventions.choices import Choice
-from rankstone.evaluate.online import Window
+from rankstone.evaluate.online import WindowResult
 from rankstone.explain.explain import Explanation
-from rankstone.explain.identify import Identified
+from rankstone.explain.identify import IdentifyResult
 from rankstone.metrics.registry import Declaration, Parameter, declared, is_built_in
 from rankstone.results.definition import Definition
 from rankstone.results.result import Account, TieRange, UnjudgedRange
@@ -51,10 +51,10 @@ RATED = EXAMPLE.replace(
 )
 # The lists of the comparison, by their names in the record of what other tools gave.
 LISTS = {
-    "a_seed": "three relevant items, two found",
+    "a_seed": "three relevant items, two returned",
     "h_few_rel": "one relevant item, at rank 2",
     "h_many_rel": "more relevant items than places",
-    "n_no_hit": "no relevant item found",
+    "n_no_hit": "no relevant item returned",
 }
 COMPARED = ("precision", "recall", "ap", "ndcg")
 DASH = "\N{EN DASH}"
@@ -87,7 +87,7 @@ def _metrics_index(known: Mapping[str, Declaration]) -> str:
 
 def _metric(row: Declaration) -> str:
     named = f"{row.name}@{K}" if row.takes_k else row.name
-    told = rs.define(named)
+    definition = rs.define(named)
     paragraphs = (row.function.__doc__ or "").split(">>>", 1)[0].strip().split("\n\n")[1:]
     return "\n".join(
         [
@@ -96,16 +96,16 @@ def _metric(row: Declaration) -> str:
             row.summary,
             "",
             *(line for one in paragraphs for line in (re.sub(r"\s+", " ", one.strip()), "")),
-            _mathml(told.latex),
+            _mathml(definition.latex),
             "",
-            f"`{told.formula}`{_by_default(row)}",
+            f"`{definition.formula}`{_by_default(row)}",
             "",
             *([f"Also called {', '.join(f'`{one}`' for one in row.aliases)}.", ""] if row.aliases else []),
             "## When to use it",
             "",
-            row.use,
+            row.use_when,
             "",
-            f"**Beware.** {row.beware}",
+            f"**Caveat.** {row.caveat}",
             "",
             *(_pictures() if row.name in ("ndcg", "dcg") else []),
             "## An example",
@@ -114,9 +114,9 @@ def _metric(row: Declaration) -> str:
             "## Its choices",
             "",
             *_parameters(row),
-            "What all metrics share, such as the order of equal scores, is on [this page](../conventions/index.md).",
+            "Choices of all metrics, such as tie-breaking, are on [this page](../conventions/index.md).",
             "",
-            "## Who computes it how",
+            "## What other tools compute",
             "",
             *_who(row, named),
         ]
@@ -124,11 +124,11 @@ def _metric(row: Declaration) -> str:
 
 
 def _by_default(row: Declaration) -> str:
-    """Which parameters the formula has as numbers."""
-    said = [
+    """The parameters that are numbers in the formula."""
+    defaults = [
         f"`{name}={value}`" for name, value in row.defaults.items() if f"<{name}>" in row.formula and _is_number(value)
     ]
-    return f", with {' and '.join(said)}, as by default" if said else ""
+    return f", with {' and '.join(defaults)}, the default" if defaults else ""
 
 
 def _is_number(value: object) -> bool:
@@ -161,31 +161,35 @@ def _parameters(row: Declaration) -> list[str]:
 
 
 def _words(about: Parameter | Choice) -> str:
-    """The values that there are words for, each with what it says in a definition."""
-    said = [(word, about.words.get(word)) for word in about.allowed]
-    return "; ".join(f"`{word!r}`" + (f": {text}" if text else "") for word, text in said)
+    """The named values, each with its words in a definition."""
+    labels = [(word, about.labels.get(word)) for word in about.allowed]
+    return "; ".join(f"`{word!r}`" + (f": {text}" if text else "") for word, text in labels)
 
 
 def _who(row: Declaration, named: str) -> list[str]:
-    """What the tools that have the metric gave for one list, with the choices that set them apart."""
-    if row.kind == "shown":
-        return ["[Beyond accuracy](../beyond.md) has what libraries give for one input, and why they differ.", ""]
-    found = recorded.answers(GRADED, row.name, K if row.takes_k else None)
-    if not found:
-        return ["No number of another tool is on record.", ""]
+    """The numbers of other tools for one list, with the choices that differ."""
+    if row.kind == "recommendations":
+        return [
+            "[Beyond accuracy](../beyond.md) compares what libraries compute for one input.",
+            "",
+        ]
+    answers = recorded.answers(GRADED, row.name, K if row.takes_k else None)
+    if not answers:
+        return ["No number of another tool is recorded.", ""]
     data = recorded.case(GRADED)
     ours = rs.define(named)
     groups: dict[tuple[str, str], list[str]] = {}
-    for answer in found:
-        apart = _apart(ours, rs.define(named, convention=answer.convention, **answer.choices))
+    for answer in answers:
+        metric, choices = rs.authoring.Metric.parse(named)[0].with_parameters(answer.choices)
+        apart = _apart(ours, rs.define(metric, convention=answer.convention, **choices))
         link = f"{answer.tool} ([{answer.convention}](../conventions/{answer.convention}.md))"
         groups.setdefault((answer.number(4), apart), []).append(link)
     own = rs.metrics[row.name](data.run, truth=data.truth, **({"k": K} if row.takes_k else {}))
     lines = [f"| {number} | {', '.join(links)} | {apart} |" for (number, apart), links in groups.items()]
     grades = ", ".join(f"{item}: {grade}" for item, grade in data.truth.items())
     return [
-        f"What the tools themselves gave for `{named}`, where the grades are {grades} and {', '.join(data.run)} are "
-        f"returned in this order. `rankstone` gives {own:.4f}. A tool that is not here has no such metric, or its "
+        f"What the tools computed for `{named}`, where the grades are {grades} and {', '.join(data.run)} are "
+        f"returned in this order. `rankstone` gives {own:.4f}. A tool that is not listed has no such metric, or its "
         "number was not recorded.",
         "",
         "| number | tool (convention) | choices |",
@@ -197,10 +201,10 @@ def _who(row: Declaration, named: str) -> list[str]:
 
 
 def _played(row: Declaration, data: recorded.Case) -> str:
-    """The same list on the page to play with."""
+    """The same list on the interactive page."""
     run, truth = "\n".join(data.run), "\n".join(f"{item} {grade}" for item, grade in data.truth.items())
-    asked = urlencode({"run": run, "truth": truth, "k": K if row.takes_k else "", "metric": row.name})
-    return f"[Play with this list](../play.html#{asked}): drag its items and see every tool's number change."
+    address = urlencode({"run": run, "truth": truth, "k": K if row.takes_k else "", "metric": row.name})
+    return f"[Play with this list](../play.html#{address}): drag its items and see every tool's number change."
 
 
 def _apart(ours: Definition, theirs: Definition) -> str:
@@ -228,8 +232,8 @@ def _conventions_index() -> str:
             "",
             "## Every choice",
             "",
-            'Each can be made by name, for all metrics (`ties="expected"`) or for one (`rr_ties="expected"`). The',
-            'parameters of the metrics can be chosen the same way (`gain="exp2"`, `ap_divisor="k"`).',
+            'Each can be set by name, for all metrics (`ties="expected"`) or for one (`rr_ties="expected"`). The',
+            'parameters of a metric are set on the metric: `"ndcg(gain=\'exp2\')@10"`, `rs.ap(divisor="k")`.',
             "",
             "| choice | about | default | values |",
             "|---|---|---|---|",
@@ -239,7 +243,7 @@ def _conventions_index() -> str:
     )
 
 
-def _convention(one: rs.Convention) -> str:
+def _convention(one: rs.authoring.Convention) -> str:
     metrics = json.dumps(["precision@3", "recall@3", "ap@3", "ndcg@3"])
     example = RATED if one.choices.get("threshold") == ">3" else EXAMPLE  # else nothing would be relevant
     call = f'rs.evaluate(truth, run, metrics, convention="{one.name}")'
@@ -259,7 +263,7 @@ def _convention(one: rs.Convention) -> str:
             "",
             "## Its choices",
             "",
-            *(table if said else ["Every choice is as it comes.", ""]),
+            *(table if said else ["All choices have their defaults.", ""]),
             *_list("Notes", one.notes),
             *_list("Order of equal scores", (one.undefined_order,) if one.undefined_order else ()),
             *_list("Not reproduced", one.not_reproduced),
@@ -268,7 +272,7 @@ def _convention(one: rs.Convention) -> str:
 
 
 def _meaning(name: str) -> str:
-    """What a choice of a convention is about: one of all metrics, or a parameter of some, or either of one metric."""
+    """The meaning of a choice of a convention: one of all metrics, or a parameter of a metric."""
     if name in rs.choices:
         return rs.choices[name].meaning
     known = declared()
@@ -294,9 +298,9 @@ def _same_name() -> str:
     out = [
         "# Same name, different number",
         "",
-        "The same lists, and what each tool gave for them when it was run. A number in bold differs from that of",
+        "The same lists, and what each tool computed for them. A number in bold differs from that of",
         f"`rankstone`; {DASH} means that the tool has no such metric, or none with a cutoff. The convention of each",
-        "tool gives the same number, but for what its page says is not reproduced. On [a page to play with](play.html)",
+        "tool gives the same number, but for what its page lists as not reproduced. On [a live page](play.html)",
         "the lists are yours.",
         "",
     ]
@@ -309,7 +313,7 @@ def _same_name() -> str:
     out += [
         "## Why",
         "",
-        "`rs.explain` says which choices make the difference.",
+        "`rs.explain` shows which choices make the difference.",
         "",
         *_block(code),
         "",
@@ -351,33 +355,79 @@ def _compared(name: str, title: str) -> list[str]:
 # -- the reference -------------------------------------------------------------------------------------------
 
 ANSWERS = (
-    Comparison, Difference, Changes, Slices, Leaderboard, Account, TieRange,
-    UnjudgedRange, Explanation, Identified, Window, GateOutcome,
+    Comparison, Difference, QueryChanges, Slices, Leaderboard, Account, TieRange,
+    UnjudgedRange, Explanation, IdentifyResult, WindowResult, GateOutcome,
 )  # what a call may return  # fmt: skip
 
 
+# The modules of the package, each with the part of the reference that lists its names.
+MODULES = (
+    "authoring", "fusion", "offpolicy", "statistics", "split", "sql", "arrays", "spark", "testing", "integrations",
+    "typing", "errors",
+)  # fmt: skip
+
+
 def _reference() -> str:
-    """The functions and classes, with what their own words say of them."""
-    public = [getattr(rs, name) for name in rs.__all__]
-    functions = [entry for entry in public if inspect.isfunction(entry)]
-    out = ["# Reference", "", "What `import rankstone as rs` has besides the [metrics](metrics/index.md).", ""]
-    for function in functions:
-        out += [f"## rs.{function.__name__}", "", *_signed(f"rs.{function.__name__}", function), *_said(function)]
-    for kind in dict.fromkeys([*(entry for entry in public if inspect.isclass(entry)), *ANSWERS]):
-        out += [f"## {kind.__name__}", "", *_said(kind), *_members(kind)]
+    """The public functions and classes with their docstrings, then the modules."""
+    public = {name: getattr(rs, name) for name in rs.__all__}
+    out = ["# Reference", "", "The names of `import rankstone as rs`, except the [metrics](metrics/index.md).", ""]
+    out += ["Modules: " + ", ".join(f"[`rs.{name}`](#rs{name})" for name in MODULES) + ".", ""]
+    for name, function in public.items():
+        if inspect.isfunction(function):
+            out += [f"## rs.{name}", "", *_signed(f"rs.{name}", function), *_documented(function)]
+    classes = [entry for entry in public.values() if inspect.isclass(entry)]
+    for kind in dict.fromkeys([*classes, *ANSWERS]):
+        out += [f"## {kind.__name__}", "", *_documented(kind), *_members(kind)]
     out += _rows("Plots", "comparison.plot(kind)", KINDS)
+    for name in MODULES:
+        out += _module(name)
     return "\n".join(out)
 
 
+def _module(name: str) -> list[str]:
+    """The public names of a module."""
+    module = getattr(rs, name)
+    out = [f"## rs.{name}", "", *_documented(module)]
+    if name == "statistics":
+        return [*out, "All functions are on the page [Statistics](statistics.md).", ""]
+    rows = []
+    top = {id(getattr(rs, entry)) for entry in rs.__all__}
+    for entry in getattr(module, "__all__", ()):
+        try:
+            member = getattr(module, entry)
+        except ImportError:  # an optional library that is not installed
+            continue
+        label = f"rs.{name}.{entry}"
+        if (
+            id(member) in top
+            or not (inspect.isfunction(member) or inspect.isclass(member))
+            or name in ("typing", "errors")
+        ):
+            rows.append(f"| `{label}` | {_first_line(member)} |")
+            continue
+        signature = _signed(label, member) if inspect.isfunction(member) else []
+        members = _members(member) if inspect.isclass(member) else []
+        out += [f"### {label}", "", *signature, *_documented(member), *members]
+    if rows:
+        out += ["| name | what |", "|---|---|", *map(_cell_safe, rows), ""]
+    return out
+
+
+def _first_line(entry: Any) -> str:
+    """The summary of an object; empty for plain values and type aliases."""
+    own = inspect.isfunction(entry) or inspect.isclass(entry) or type(entry).__module__.startswith("rankstone")
+    return (inspect.getdoc(entry) or "").split("\n")[0] if own else ""
+
+
 def _statistics() -> str:
-    """The functions that comparisons are made of, and what they answer."""
+    """The functions of `rs.statistics`, and what they return."""
     public = [getattr(statistics, name) for name in statistics.__all__]
     out = [
         "# Statistics",
         "",
-        "What `rs.statistics` has: values of queries in, answers out. [`rs.compare`](decide.md) is made of these.",
+        "The functions of `rs.statistics`, on values per query. [`rs.compare`](decide.md) uses them.",
         "",
-        "A test or correction that does not support clusters or a finite population refuses them.",
+        "A test or correction that does not support clusters or a finite population raises an error.",
         "",
         *_rows("Tests", "rs.compare(test=...)", statistics.TESTS, "use", "clusters", "population"),
         *_rows("Corrections", "rs.compare(correction=...)", statistics.CORRECTIONS, "clusters", "population"),
@@ -385,10 +435,16 @@ def _statistics() -> str:
     ]
     for function in (entry for entry in public if inspect.isfunction(entry)):
         name = f"rs.statistics.{function.__name__}"
-        out += [f"## {function.__name__}", "", *_signed(name, function), *_said(function)]
+        out += [f"## {function.__name__}", "", *_signed(name, function), *_documented(function)]
     for kind in (entry for entry in public if inspect.isclass(entry)):
         fields = ", ".join(f"`{name}`" for name in getattr(kind, "_fields", ()))
-        out += [f"## {kind.__name__}", "", *_said(kind), *([f"It has {fields}.", ""] if fields else []), *_verbs(kind)]
+        out += [
+            f"## {kind.__name__}",
+            "",
+            *_documented(kind),
+            *([f"It has {fields}.", ""] if fields else []),
+            *_verbs(kind),
+        ]
     return "\n".join(out)
 
 
@@ -407,26 +463,84 @@ def _trait(value: str | bool) -> str:
 
 
 def _verbs(kind: type) -> list[str]:
-    """What an answer has besides its fields."""
-    known = {*dir(tuple), *getattr(kind, "_fields", ())}
-    return _members(kind, {name for name, _ in inspect.getmembers(kind) if name not in known})
+    """The methods and properties of a class besides its fields."""
+    inherited = {*dir(tuple), *getattr(kind, "_fields", ())}
+    return _members(kind, {name for name, _ in inspect.getmembers(kind) if name not in inherited})
+
+
+_UNQUOTED = re.compile(r"(: |-> )'([^']*)'")  # annotations are strings
 
 
 def _signed(name: str, function: Any) -> list[str]:
-    parameters = ", ".join(
-        ("**" if parameter.kind is parameter.VAR_KEYWORD else "") + parameter.name
-        for parameter in inspect.signature(function).parameters.values()
-    )
-    return [f"`{name}({parameters})`", ""]
+    """The signature with types and defaults, one parameter per line if it is long."""
+    signature = inspect.signature(function)
+    try:
+        text = str(signature)
+    except ValueError:
+        return [f"`{name}(...)`", ""]
+    text = re.sub(r"<object object at 0x\w+>|<\w[\w.]*\.(\w+) object at 0x\w+>", "...", text)
+    text = _UNQUOTED.sub(r"\1\2", text)
+    if len(name) + len(text) > 100:
+        parts, bare = [], False
+        for parameter in signature.parameters.values():
+            if parameter.kind is parameter.KEYWORD_ONLY and not bare:
+                parts.append("*")
+            bare = bare or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
+            parts.append(_UNQUOTED.sub(r"\1\2", re.sub(r"<.* object at 0x\w+>", "...", str(parameter))))
+        returned = "" if signature.return_annotation is signature.empty else f" -> {signature.return_annotation}"
+        text = "".join(["(\n", *(f"    {part},\n" for part in parts), f"){returned}"])
+    return ["```py", f"{name}{text}", "```", ""]
 
 
-def _said(entry: Any) -> list[str]:
-    text = (inspect.getdoc(entry) or "").split(">>>", 1)[0].strip()
-    return [line for part in text.split("\n\n") for line in (re.sub(r"\s+", " ", part), "")]
+_SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
+
+
+def _documented(entry: Any) -> list[str]:
+    """A numpydoc docstring as Markdown: paragraphs, parameters as a list, examples whole."""
+    summary, *sections = _SECTION.split(inspect.getdoc(entry) or "")
+    out = _paragraphs(summary)
+    for title, body in zip(sections[::2], sections[1::2], strict=True):
+        out += [f"**{title}**", ""]
+        if title in ("Parameters", "Returns", "Yields", "Raises", "Attributes", "Other Parameters", "Warns"):
+            out += [*_fields(body), ""]
+        else:
+            out += _paragraphs(body)
+    return out
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Paragraphs on a line each; examples as code."""
+    out = []
+    for part in re.split(r"\n\s*\n", text.strip()):
+        before, mark, code = part.partition(">>>")
+        if before.strip():
+            out += [re.sub(r"\s+", " ", before.strip()), ""]
+        if mark:
+            out += ["```pycon", inspect.cleandoc(mark + code), "```", ""]
+    return out
+
+
+def _fields(body: str) -> list[str]:
+    """The entries of a section, `name : type` with an indented description, as a list."""
+    out: list[str] = []
+    for line in body.strip("\n").split("\n"):
+        if line.strip() and not line.startswith(" "):
+            name, colon, kind = line.partition(" : ")
+            out.append(f"- `{name.strip()}`" + (f" ({_plain_stars(kind.strip())})" if colon else ""))
+        elif line.strip():
+            out[-1] = out[-1].removesuffix(_OPEN) + (" " if out[-1].endswith(_OPEN) else ": ") + line.strip() + _OPEN
+    return [line.replace(_OPEN, "") for line in out]
+
+
+_OPEN = "\0"  # a list entry that has a description
+
+
+def _plain_stars(text: str) -> str:
+    return text.replace("*", "\\*")
 
 
 def _members(kind: type, wanted: set[str] | None = None) -> list[str]:
-    """What an object of a class has, or some of it."""
+    """Methods and properties of a class, or the wanted ones."""
     rows = []
     for name, member in inspect.getmembers(kind):
         text = inspect.getdoc(member)
@@ -438,7 +552,7 @@ def _members(kind: type, wanted: set[str] | None = None) -> list[str]:
         ):
             continue
         rows.append(f"| `{name}{'()' if callable(member) else ''}` | {text.splitlines()[0]} |")
-    return ["| it has | |", "|---|---|", *map(_cell_safe, rows), ""] if rows else []
+    return ["| member | |", "|---|---|", *map(_cell_safe, rows), ""] if rows else []
 
 
 # -- Markdown ------------------------------------------------------------------------------------------------
@@ -484,9 +598,9 @@ def _pictures() -> list[str]:
     grades = range(5)
     gains = {"linear": [float(g) for g in grades], "exp2": [2.0**g - 1 for g in grades]}
     return [
-        "## How discount and gain shape it",
+        "## Discount and gain",
         "",
-        "The discount says what a place is worth, the gain what a grade is worth.",
+        "The discount is the weight of a rank, the gain that of a grade.",
         "",
         _chart("discount by rank", list(ranks), discounts),
         "",

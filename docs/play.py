@@ -21,19 +21,23 @@ import rankstone as rs
 from rankstone.align.ties import TIES
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.plan import Plan, make_plans
-from rankstone.errors import NoExpectedValue
+from rankstone.errors import NoClosedFormError
 from rankstone.explain.sweep import changed, choice_of
 from rankstone.metrics.registry import Declaration, declared, is_built_in
 from rankstone.program.graph import Expression, Fault
 from rankstone.program.ranking import Ranking
-from rankstone.program.sql import OPERATIONS, Items, Operand, Tables, Term, Tree
+from rankstone.program.sql_terms import OPERATIONS, Items, Operand, Tables, Term, Tree
 from rankstone.results.definition import definition_of
-from rankstone.sql.warehouse import mean_of_rows, mean_of_values, values_and_ratio
+from rankstone.sql.sql_text import mean_of_rows, mean_of_values, values_and_ratio
 
 HERE = Path(__file__).parent / "play"
 # An item is once in a list of the page, and its one query is on both sides.
 IDLE = ("duplicates", "truth_duplicates", "missing", "extra")
-LEFT_OUT = ("agreement", "intents", "shown")  # kinds of metrics for which expressions have no words, or a page no data
+LEFT_OUT = (
+    "agreement",
+    "intents",
+    "recommendations",
+)  # kinds of metrics for which expressions have no words, or a page no data
 KINDS = ("ranking", "count", "ratings")  # in the order of the page
 USUAL = ("ndcg", "ap", "rr", "precision", "recall", "f1", "hit_rate", "dcg", "auc", "err", "rbp", "bpref")
 SCRIPTS = ("evaluate.js", "compare.js", "lines.js", "page.js")
@@ -104,11 +108,11 @@ class Program:
         how = (order, plan.choices["score_precision"] == "float32")
         try:
             mean = self._mean(plan)
-        except NoExpectedValue as error:  # but there is one where nothing is tied
+        except NoClosedFormError as error:  # but there is one where nothing is tied
             mean = self._mean(replace(plan, choices={**plan.choices, "ties": order}))
             view = self.tables.judged_by(plan.relevance)
             ranking: Ranking = view.ranking
-            ranking.refuse_items(ranking.items_level > 1.0, str(error), math.nan)
+            ranking.raise_at_items(ranking.items_tied > 1.0, str(error), math.nan)
             view.faults()
         faults = [list(self._fault(fault)) for fault in self.tree.faults]
         root = (self.node(mean), self._kept("faults", json.dumps(faults), self.faults, faults))
@@ -243,7 +247,7 @@ class Form:
 
     def _said(self, name: str, value: Any) -> str:
         about = self.row.about.get(name) or CHOICES[name]
-        return about.say(name, value) or about.words.get(value, "")
+        return about.describe(name, value) or about.labels.get(value, "")
 
 
 @cache

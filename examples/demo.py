@@ -64,7 +64,7 @@ def main() -> None:
     print("\nThe noisy taste model in full:\n")
     print(results["noisy taste"])
     print("\nWhich ndcg@10 is this?\n")
-    print(textwrap.fill(results["noisy taste"].define("ndcg@10").cite, 100))
+    print(textwrap.fill(results["noisy taste"].definitions["ndcg@10"].cite, 100))
 
 
 if __name__ == "__main__":

@@ -48,9 +48,9 @@ def read(path: Path) -> Part:
     rows = np.zeros((len(labels), 1 + max(max(one, default=0) for one in features)))
     for row, one in zip(rows, features, strict=True):
         row[list(one)] = list(one.values())
-    beside = path.with_name(path.name + ".query")
-    if beside.exists():
-        sizes = np.loadtxt(beside, dtype=int)
+    groups_file = path.with_name(path.name + ".query")
+    if groups_file.exists():
+        sizes = np.loadtxt(groups_file, dtype=int)
     else:
         changes = [at for at in range(1, len(queries)) if queries[at] != queries[at - 1]]
         sizes = np.diff([0, *changes, len(queries)])
@@ -58,7 +58,7 @@ def read(path: Path) -> Part:
 
 
 def made_up(queries: int = 150) -> Part:
-    """Labels from 0 to 4 that a few of the features tell something about."""
+    """Labels from 0 to 4 that depend on a few of the features."""
     random = np.random.default_rng(0)
     sizes = random.integers(8, 25, queries)
     rows = random.normal(size=(sizes.sum(), 12))

@@ -9,7 +9,7 @@ train, valid = load()
 data = lgb.Dataset(train.rows, train.labels, group=train.sizes)
 check = data.create_valid(valid.rows, valid.labels, group=valid.sizes)
 model = lgb.train(
-    # metric="None": no other metric than ours; with "ndcg" LightGBM's own would stand beside it, and be the same.
+    # metric="None": no other metric than ours; with "ndcg" LightGBM's own would be printed too, with the same value.
     {"objective": "lambdarank", "metric": "None", "learning_rate": 0.05, "min_data_in_leaf": 10, "verbose": -1},
     data,
     num_boost_round=200,

@@ -44,7 +44,7 @@ class Ranker(lightning.LightningModule):
 
 
 def queries(part):
-    """One query at a time: its rows, its labels, and its number beside each row."""
+    """One query at a time: its rows, its labels, and its query number in each row."""
     rows = torch.tensor(part.rows, dtype=torch.float32).split(part.sizes.tolist())
     labels = torch.tensor(part.labels, dtype=torch.float32).split(part.sizes.tolist())
     numbers = torch.tensor(part.queries).split(part.sizes.tolist())

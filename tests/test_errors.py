@@ -1,9 +1,16 @@
 """Errors that name arguments: the same text for a reader of Python, and options for a reader of the command."""
 
+import ast
 import pickle
+from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+import rankstone as rs
+from rankstone.cli.options import UsageError
+from rankstone.data.roles import NoColumnError
 from rankstone.errors import Advice, FileError, Hint
 
 
@@ -33,3 +40,116 @@ def test_errors_hand_it_on(make):
         text = str(same)
         assert text.endswith("give by=")
         assert text.spelled(lambda hint: "--by").endswith("give --by")
+
+
+def test_all_errors_have_one_base():
+    """They are ValueErrors or TypeErrors, too, as before."""
+    classes = [each for each in vars(rs.errors).values() if isinstance(each, type) and issubclass(each, Exception)]
+    ours = [each for each in classes if not issubclass(each, Warning)]
+    assert rs.errors.RankstoneError in ours
+    assert all(issubclass(each, rs.errors.RankstoneError) for each in ours)
+    assert all(issubclass(each, (ValueError, TypeError)) for each in ours if each is not rs.errors.RankstoneError)
+    assert issubclass(UsageError, rs.errors.RankstoneError)
+    assert issubclass(NoColumnError, rs.errors.RankstoneError)
+    for each in (rs.errors.InputError, rs.errors.InputTypeError):
+        assert pickle.loads(pickle.dumps(each("text"))).args == ("text",)
+
+
+def test_no_plain_error_is_raised():
+    """Every `raise ValueError` or `raise TypeError` of the package is one of our classes."""
+    plain = []
+    for path in Path(rs.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            raised = getattr(node, "exc", None) if isinstance(node, ast.Raise) else None
+            what = raised.func if isinstance(raised, ast.Call) else raised
+            if isinstance(what, ast.Name) and what.id in ("ValueError", "TypeError"):
+                plain.append(f"{path.name}:{node.lineno}")
+    assert plain == []
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda: rs.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "ndgc"), ValueError),
+        (lambda: rs.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "rr", ties="x"), ValueError),
+        (lambda: rs.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "rr", no_choice=1), ValueError),
+        (lambda: rs.fuse(3), TypeError),
+        (lambda: rs.Online("rr", window={}), TypeError),
+        (lambda: rs.check({}), ValueError),
+    ],
+)
+def test_refusals_are_of_the_one_base(call, kind):
+    with pytest.raises(rs.errors.RankstoneError) as caught:
+        call()
+    assert isinstance(caught.value, kind)
+
+
+BAD = {"q": ["a", "a"]}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: rs.evaluate({"q": ["a"]}, BAD, "rr"),
+        lambda: rs.evaluate({"q": ["a"]}, rs.columns(query=["q", "q"], item=["a", "a"], score=[2, 1]), "rr"),
+        lambda: rs.rr(["a", "a"], truth=["a"]),
+        lambda: rs.explain({"q": ["a"]}, BAD, "rr", query="q"),
+        lambda: rs.Accumulator("rr").update({"q": ["a"]}, BAD),
+        lambda: rs.Evaluator("rr")({"q": ["a"]}, BAD),
+    ],
+)
+def test_duplicates_name_their_remedy(call):
+    with pytest.raises(
+        rs.errors.DataError, match=r"'a' appears twice .*; duplicates='first' counts one of them$"
+    ) as error:
+        call()
+    same = pickle.loads(pickle.dumps(error.value))
+    assert (
+        str(same)
+        .spelled(lambda hint: f"-s {hint.name}={hint.value}")
+        .endswith("; -s duplicates=first counts one of them")
+    )
+    with pytest.raises(rs.errors.DataError, match=r"in the truth; truth_duplicates='first' counts one of them$"):
+        rs.evaluate(BAD, {"q": ["a"]}, "rr")
+    with pytest.raises(rs.errors.DataError, match=r"^new: query 'q': .* duplicates='first' counts one of them$"):
+        rs.compare({"q": ["a"]}, {"old": {"q": ["a"]}, "new": BAD}, "rr")
+    with pytest.raises(rs.errors.DataError, match=r"^new: query 'q': .* keep one row per item and list$"):
+        rs.fuse({"old": {"q": ["a"]}, "new": BAD})
+
+
+TRUTH, RUN = {"q": ["a"], "r": ["a"]}, {"q": ["a"], "r": ["b", "a"]}
+SWAPPED = np.array([1, 2], dtype=">i8")
+
+
+def compared(**options):
+    return rs.compare(TRUTH, {"old": RUN, "new": RUN}, "rr", **options)
+
+
+def nested(depth=100_000):
+    out = []
+    for _ in range(depth):
+        out = [out]
+    return out
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda: rs.evaluate(TRUTH, RUN, "rr", weights="ab"), "weights='ab'; pass one number per query"),
+        (lambda: rs.evaluate(TRUTH, RUN, "rr", weights={"q": "x", "r": 1}), "pass one number per query"),
+        (lambda: rs.evaluate(TRUTH, RUN, nested()), "not a list that is nested too deeply"),
+        (lambda: compared(confidence="x"), "confidence='x'; give a number from 0.5 to 1"),
+        (lambda: compared(resamples=1.5), "resamples=1.5; give a whole number from 1"),
+        (lambda: compared(seed="x"), "seed='x'; give a whole number"),
+        (lambda: compared(population="x"), "population='x'; give a whole number of queries"),
+        (lambda: compared(margin="x"), "margin='x'; give a number above 0"),
+        (lambda: rs.sample_size("x", 1), "must be numbers"),
+        (
+            lambda: rs.evaluate(TRUTH, pd.DataFrame({"query": SWAPPED, "item": SWAPPED, "score": [1.0, 2.0]}), "rr"),
+            "the table: .*column query with type >i8",
+        ),
+    ],
+)
+def test_arguments_of_other_types_are_errors_of_ours(call, problem):
+    with pytest.raises(rs.errors.RankstoneError, match=problem):
+        call()

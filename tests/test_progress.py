@@ -104,14 +104,14 @@ def test_a_short_job_draws_nothing(monkeypatch):
     with bars.watched("short") as progress:
         assert list(progress.of("ab", 2)) == ["a", "b"]
     assert (progress.done, progress.total) == (2, 2)
-    assert "rich.progress" not in sys.modules or not bars._shown.locked()
+    assert "rich.progress" not in sys.modules or not bars._drawing.locked()
 
 
 def test_an_error_inside_comes_out_and_the_next_job_is_seen(monkeypatch):
     monkeypatch.setattr(bars, "_visible", lambda: True)
     with pytest.raises(KeyError, match="inside"), bars.watched("failing"):
         raise KeyError("inside")
-    assert not bars._shown.locked()
+    assert not bars._drawing.locked()
 
 
 @pytest.mark.service("notebook")

@@ -32,12 +32,12 @@ def test_refuted():
 def test_not_decided():
     runs = {"main": GOOD, "new": CLOSE}
     with pytest.raises(
-        AssertionError, match=r"not decided; .* about [\d,]+ queries like these would prove it"
+        AssertionError, match=r"inconclusive; .* about [\d,]+ queries like these would prove it"
     ) as error:
         assert_not_worse(TRUTH, runs, "rr", margin=0.03)
     assert "there are 40" in str(error.value)
     assert_not_worse(TRUTH, runs, "rr", margin=0.03, undecided="pass")
-    with pytest.warns(UserWarning, match="not decided"):
+    with pytest.warns(UserWarning, match="inconclusive"):
         assert_not_worse(TRUTH, runs, "rr", margin=0.03, undecided="warn")
     for undecided in ("pass", "warn"):
         with pytest.raises(AssertionError, match="failed"):

@@ -154,7 +154,7 @@ class Listing {
       ...row,
       item_rank: i + 1,
       items_above: found.filter((other) => other.by > by).length,
-      items_level: found.filter((other) => other.by === by).length,
+      items_tied: found.filter((other) => other.by === by).length,
     }));
   }
 }
@@ -174,7 +174,7 @@ function ordered(run, ties, single) {
     rank: i + 1,
     item_rank: i + 1,
     items_above: rows.filter((other) => other.key > row.key).length,
-    items_level: rows.filter((other) => other.key === row.key).length,
+    items_tied: rows.filter((other) => other.key === row.key).length,
   }));
 }
 

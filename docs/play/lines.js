@@ -1,5 +1,5 @@
 "use strict";
-// Lists as people type them, and as an address carries them: a line an item, with its grade or its score after it.
+// Lists as people type them, and as an address carries them: one line per item, with its grade or its score after it.
 
 const MOST_ITEMS = 200;
 const LARGEST = { grade: 100, score: 1e9 };

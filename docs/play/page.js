@@ -130,7 +130,7 @@ class Page {
     this.#changed(item);
   }
 
-  /** An item that nobody judges keeps its place among the judged ones, for the next grade it is given. */
+  /** An unjudged item keeps its place among the judged ones, for its next grade. */
   grade(item, text) {
     if (text !== "" && !(isNumber(text) && Math.abs(text) <= LARGEST.grade)) return;
     this.truth.set(item, text === "" ? null : Number(text));
@@ -350,7 +350,7 @@ class Page {
         const other = !("absent" in usual) && !("absent" in answer) && !same(usual, answer);
         const missing = !("value" in answer) || answer.value === null;
         button.textContent = (other ? "\u2260 " : "") + shown(answer, metric);
-        button.title = told(answer);
+        button.title = described(answer);
         cell.className = other ? "other" : missing ? "none" : "";
         differs ||= other;
       });
@@ -482,13 +482,13 @@ function shown(answer, metric) {
 }
 
 /** In full. */
-function told(answer) {
+function described(answer) {
   if ("value" in answer) return answer.value === null ? "no number: the list does not enter the mean" : String(answer.value);
   return answer.absent ?? answer.problem;
 }
 
 function after(answer) {
-  return "value" in answer && answer.value !== null ? "." : ` (${told(answer)}).`;
+  return "value" in answer && answer.value !== null ? "." : ` (${described(answer)}).`;
 }
 
 function fillInput(input, value) {

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow
 from numpy.typing import NDArray
 
-from rankstone.data.source import Align
+from rankstone.data.source import AlignOptions
 
 Column: TypeAlias = Any
 """A NumPy array of one dimension, or anything with `__arrow_c_array__`."""
@@ -40,7 +40,7 @@ class Alignment(NamedTuple):
 def align_dicts(
     truth: dict[Any, Any],
     run: dict[Any, Any],
-    how: Align,
+    how: AlignOptions,
 ) -> Alignment: ...
 def unite_dicts(
     names: Sequence[str],
@@ -72,7 +72,7 @@ def align_columns(
     run_query: Column,
     run_item: Column,
     run_score: Column | None,
-    how: Align,
+    how: AlignOptions,
 ) -> Alignment: ...
 def align_lists(
     truth_offsets: Column,
@@ -82,12 +82,12 @@ def align_lists(
     run_items: Column,
     run_scores: Column | None,
     run_rows: Column | None,
-    how: Align,
+    how: AlignOptions,
     names: Callable[[int], Any] | None = None,
 ) -> Alignment:
     """`names` says what a query is called in an error; else that names its row."""
 
-First: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], int]
+TopK: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], int]
 """Where each query's rows start in the next; rows of the run, each list's best first; how many the duplicates rule took
 out. -1 holds the place of an item that was there before, where it counts once and keeps its places."""
 
@@ -96,9 +96,9 @@ def first_columns(
     query: Column,
     item: Column,
     score: Column | None,
-    how: Align,
+    how: AlignOptions,
     depth: int | None,
-) -> First:
+) -> TopK:
     """What the lists of the queries that are known (or, with `extra_queries`, of all) show down to a depth."""
 
 def first_lists(
@@ -106,10 +106,10 @@ def first_lists(
     items: Column,
     scores: Column | None,
     run_rows: Column | None,
-    how: Align,
+    how: AlignOptions,
     depth: int | None,
     names: Callable[[int], Any] | None = None,
-) -> First: ...
+) -> TopK: ...
 
 ItemRows: TypeAlias = tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int]
 
@@ -136,14 +136,20 @@ def fill_greedily(
 
     queries: where each query's judged items start. items: where each item's rows start, one a subtopic. An item adds
     the worth of the subtopics that it is relevant for: 1, less the part alpha for each item above that has it too.
-    Answers with what each list earns by the weights of its places, and each item's place, 0 if it has none.
+    Returns the discounted gain of each list, and the rank of each item, 0 if it has none.
     """
+
+def end() -> None:
+    """Stop what other threads do, as the program ends."""
+
+def invalid_row(array: Any) -> int:
+    """The first row of an Arrow array whose offsets, view or index point outside of its memory; -1: none."""
 
 def align_dense(
     scores: NDArray[Any],
     labels: NDArray[Any],
     mask: NDArray[np.bool_] | None,
-    how: Align,
+    how: AlignOptions,
 ) -> Alignment: ...
 def total(values: NDArray[np.float64], keep: NDArray[np.float64] | None = None) -> float:
     """The sum of some values, or of those where `keep` is not 0; the same for the same values, whoever asks."""
@@ -186,7 +192,7 @@ def is_plain(side: object) -> bool:
     """Is it a dict of dicts of numbers, lists, tuples and sets, whose first ids are texts or whole numbers."""
 
 class Swift:
-    """A truth and a run that were measured by `Kept`."""
+    """A truth and a run that were evaluated by `Kept`."""
 
     sums: list[tuple[float, float, int]]  # of each metric: above, below, and how many queries count
     graded: bool  # has the truth grades
@@ -201,7 +207,7 @@ class Swift:
 class Kept:
     """One way to align dicts, and one program for what comes of it.
 
-    fields: of `Ranked`, one for each column of the program. sums: of each metric the answers that are added up above
+    fields: of `Alignment`, one for each column of the program. sums: of each metric the answers that are added up above
     and below (-1: how many queries count), and the one that says which queries count (-1: all). short_lists: how long
     lists and truths may be.
     """
@@ -209,7 +215,7 @@ class Kept:
     def __init__(
         self,
         program: Program,
-        how: Align,
+        how: AlignOptions,
         fields: Sequence[str],
         constants: Sequence[float],
         tables: Sequence[NDArray[np.float64]],
@@ -217,7 +223,7 @@ class Kept:
         short_lists: int,
     ) -> None: ...
     def measure(self, truth: Any, run: Any, one_list: bool = False) -> Swift | None:
-        """None where something is out of the ordinary, and perhaps has to be said."""
+        """None if the input needs the general path, for example for a note."""
 
 class Strings:
     """A column of ids that were read from a file, each as bytes. Several of them, `strings[:5]`, are an Arrow array."""
@@ -237,7 +243,7 @@ class Text:
     """Lines of fields, read.
 
     fields: one letter each, `i` for an id, `q` for one that rows next to each other share, `n` for a number, `w` for
-    one written with digits only, `-` for what nobody asks for. more: other fields may follow. comments, blanks: lines
+    one written with digits only, `-` for an ignored field. more: other fields may follow. comments, blanks: lines
     that start with # and blank ones are left out. utf8: an id must be valid text.
     """
 
@@ -272,7 +278,7 @@ class Queries:
     def rows(self) -> NDArray[np.int64] | None:
         """The rows by query; None: as they are."""
     def stretches(self, query: Column, threads: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """First rows of stretches with the same query, and the queries' numbers, -1 for those that nobody judged."""
+        """First rows of stretches with the same query, and the queries' numbers, -1 for unjudged ones."""
 
 Finds: TypeAlias = tuple[
     NDArray[np.float64],  # a judged item: its score, NaN if the run has not returned it
@@ -280,7 +286,7 @@ Finds: TypeAlias = tuple[
     NDArray[np.int64],  # judged items that were returned again
     NDArray[np.float64],  # and their scores
     int,  # rows
-    int,  # of them, rows of queries that nobody judged
+    int,  # of them, rows of unjudged queries
 ]
 Counts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], int]
 """Two numbers a score that a placed item has, one number a placed item, and rows."""
@@ -291,11 +297,13 @@ class Stream:
     finds: Finds
     counts: Counts
 
-    def __init__(self, truth_query: Column, truth_item: Column, truth_grade: Column | None, how: Align) -> None: ...
+    def __init__(
+        self, truth_query: Column, truth_item: Column, truth_grade: Column | None, how: AlignOptions
+    ) -> None: ...
     def find(self, query: Column, item: Column, score: Column, threads: int = 0) -> NDArray[np.int64]:
-        """Returns the first rows of queries that nobody judged and no earlier batch had, up to a limit."""
+        """Returns the first rows of unjudged queries that no earlier batch had, up to a limit."""
 
     def count(self, query: Column, item: Column, score: Column, threads: int = 0) -> None: ...
-    def result(self, how: Align) -> Alignment: ...
+    def result(self, how: AlignOptions) -> Alignment: ...
     def truth(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The truth's rows by query, and where each query's start in these."""

@@ -6,9 +6,10 @@ same kind, one value per row, by the definitions of `rs.evaluate`: the same grap
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import NamedTuple
 
 import numpy as np
@@ -16,36 +17,56 @@ import numpy as np
 from rankstone.align.ties import TIES
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention
-from rankstone.conventions.plan import Capabilities, Plan, check_supported, make_plans
+from rankstone.conventions.plan import Capabilities, Plan, check_supported, plan_one
+from rankstone.errors import InputError, InputTypeError
+from rankstone.evaluate.checks import BINARY, excludes_ones, require_grades
 from rankstone.evaluate.values import counted_of, ratio_of, values_of
 from rankstone.metrics.declaration import depth
 from rankstone.metrics.registry import Metric, Value, declared, is_built_in, on_declare
 from rankstone.program.array_libraries import Array
 from rankstone.program.core import depths
 from rankstone.program.graph import Expression, Fault, Graph, Space
-from rankstone.program.ranking import Facts, Ranking
+from rankstone.program.ranking import Ranking, StaticFacts
 from rankstone.program.rectangular import Batch, Rectangular
 
 # Rows come in any batches, and the value of one may not depend on its neighbours.
 _ROWS = Capabilities(
     all_queries="a batch is some of the rows at a time; as in max_grade=4",
-    unjudged="every item of a row has a label; leave out by the mask what nobody judged",
-    notes="a batch has grades alone",
+    unjudged="every item of a row has a label; mask unjudged items",
+    annotations="a batch has grades alone",
 )
 
 
 class BatchMetric:
-    """A metric of each row of a batch.
+    """A metric with one value per row of a batch.
 
-    scores, labels: arrays of shape (rows, items) or (items,); `labels_by_rank` instead of both: the labels in predicted
-    order, best first. mask: True for a real item; or `lengths`: how many items of each row are real. truth: the grades
-    of all judged items, (rows, any number), where the rows do not hold them all; NaN for none. k: a cutoff, or several.
-    Any choice can be made by name, as in `rs.evaluate`.
+    Parameters
+    ----------
+    scores, labels : array, optional
+        Predicted scores and true grades, of shape (rows, items) or (items,).
+    k : int or sequence of int, optional
+        One cutoff, or several.
+    mask : array of bool, optional
+        True for real items, False for padding.
+    lengths : array of int, optional
+        Number of real items per row; instead of `mask`.
+    labels_by_rank : array, optional
+        The grades in predicted order, best first; instead of `scores` and `labels`.
+    truth : array, optional
+        The grades of all judged items, (rows, any number), if a row does not have them all; NaN is no item.
+    convention : str or Convention, default "rankstone"
+        The definitions of a library or a preset.
+    check : bool, default True
+        Raise an error for NaN scores and the like, which reads one or two numbers from the device. If False, the value
+        of such a row is NaN.
+    **choices
+        Any choice of `rs.evaluate`.
 
-    The values have shape (rows,), or (rows, cutoffs) where k is a sequence; NaN stands for a row that the mean would
-    leave out. They are float64 if the scores or the labels are, float32 if these are narrower, and have no gradient.
-    check: raise an error for a NaN score and the like, for which one number is read from the device, or two where tied
-    items are averaged or share a rank; if False, such a row is NaN.
+    Returns
+    -------
+    array
+        One value per row, (rows,), or (rows, cutoffs) if k is a sequence; NaN for a row that the mean ignores. float64
+        if the scores or the labels are float64, else float32. Without gradient.
     """
 
     def __init__(self, name: str) -> None:
@@ -70,20 +91,26 @@ class BatchMetric:
         **choices: Value,
     ) -> Array:
         if swapped:
-            raise TypeError(f"give arrays by name, as they look alike: rs.arrays.{self.name}(scores=..., labels=...)")
+            raise InputTypeError(
+                f"give arrays by name, as they look alike: rs.arrays.{self.name}(scores=..., labels=...)"
+            )
         several = isinstance(k, Iterable)
         ks = [depth(cutoff) for cutoff in k] if isinstance(k, Iterable) else [k]
         if not ks:
-            raise ValueError(f"{self.name}: k is an empty sequence")
-        for given in choices:
-            choice = CHOICES.get(given.removeprefix(f"{self.name}@k_").removeprefix(f"{self.name}_"))
+            raise InputError(f"{self.name}: k is an empty sequence")
+        for name in choices:
+            choice = CHOICES.get(name.removeprefix(f"{self.name}@k_").removeprefix(f"{self.name}_"))
             if choice is not None and choice.stage == "mean":
-                raise ValueError(f"{given}= is about the mean over queries, and there is none here; use rs.evaluate")
-        plan = make_plans(Metric(self.name, ks[0]), convention, choices)[0]
+                raise InputError(f"{name}= is about the mean over queries, and there is none here; use rs.evaluate")
+        plan = plan_one(Metric(self.name, ks[0]), convention, choices)
         check_supported([plan], _ROWS)
         plans = [plan] if ks == [None] else [_at(plan, cutoff) for cutoff in ks]
         batch = _batch(plan, scores, labels, mask, lengths, labels_by_rank, truth, check)
-        with np.errstate(all="ignore"):  # what must not be is looked for
+        if check and "threshold" not in choices and excludes_ones(plan):
+            grades = batch.given if batch.truth is None else batch.truth
+            is_binary = bool(batch.xp.all((grades == 0) | (grades == 1)))
+            require_grades(plan, not is_binary or not bool(batch.xp.any(grades == 1)), BINARY)
+        with np.errstate(all="ignore"):  # errors are checked for
             columns = _values(plans, batch, check)
             values = columns[0] if len(columns) == 1 else batch.xp.concat(columns, axis=-1)
         values = values if several else values[:, 0]
@@ -101,19 +128,23 @@ def _batch(
     """The batch as a plan sees it."""
     choices, ratings = plan.choices, plan.metric.declaration.kind == "ratings"
     if ratings and scores is None:
-        raise TypeError(f"{plan.label}: a prediction error needs scores; labels_by_rank is only an order of items")
+        raise InputTypeError(f"{plan.label}: a prediction error needs scores; labels_by_rank is only an order of items")
     return Batch(
         scores, labels, mask, lengths, by_rank, truth,
         ties=TIES[choices["ties"]],
         check=check,
         float32=choices["score_precision"] == "float32",
-        listed=choices["known"] == "returned",
+        returned_only=choices["unjudged"] == "only_returned",
         misses=choices["nonpositive_score"] == "miss",
         ranked=not ratings,
     )  # fmt: skip
 
 
-_NOT_OF_BATCHES = ("agreement", "intents", "shown")  # kinds of metrics that read more than rows of labels and scores
+_NOT_OF_BATCHES = (
+    "agreement",
+    "intents",
+    "recommendations",
+)  # kinds of metrics that read more than rows of labels and scores
 
 
 def _values(plans: list[Plan], batch: Batch, check: bool) -> list[Array]:
@@ -133,12 +164,12 @@ class _Traced(NamedTuple):
 
 
 @lru_cache(maxsize=512)
-def _traced(plans: tuple[Plan, ...], facts: Facts) -> _Traced:
+def _traced(plans: tuple[Plan, ...], facts: StaticFacts) -> _Traced:
     """The graph of plans."""
     graph = Graph()
     ranking = Ranking(graph, facts)
     if plans[0].choices["empty_list"] == "error":
-        ranking.refuse(ranking.retrieved == 0, "the list is empty")
+        ranking.raise_where(ranking.retrieved == 0, "the list is empty")
     values = []
     for plan in plans:
         ratio = ratio_of(plan, ranking).map(graph.of)
@@ -155,7 +186,15 @@ def __getattr__(name: str) -> BatchMetric:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if declaration.kind in _NOT_OF_BATCHES:
         raise AttributeError(f"{name} is not computed on batches of arrays; use rs.evaluate(labels, scores, {name!r})")
+    _exempt_from_compilation()
     return BatchMetric(name)
+
+
+def _exempt_from_compilation() -> None:
+    """Have torch.compile call metrics instead of tracing them, as they read numbers from the arrays."""
+    disable = getattr(getattr(sys.modules.get("torch"), "compiler", None), "disable", None)
+    if disable is not None and not hasattr(BatchMetric.__call__, "__wrapped__"):
+        BatchMetric.__call__ = wraps(BatchMetric.__call__)(disable(BatchMetric.__call__))  # type: ignore[method-assign]
 
 
 def __dir__() -> list[str]:

@@ -1,13 +1,15 @@
-"""What a user may catch. All errors are ValueErrors."""
+"""Exceptions and warnings that a user may catch. All exceptions are RankstoneErrors, and ValueErrors or TypeErrors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple
 
 
 class Hint(NamedTuple):
-    """An argument that an error names: `by=`, or with a value `ties='input'`. In a dict, `...` stands for any."""
+    """An argument that an error names: `by=`, or with a value `ties='input'`. In a dict, `...` stands for any value."""
 
     name: str
     value: object = ...
@@ -23,38 +25,74 @@ def _written(value: object) -> str:
 
 
 class Advice(str):
-    """The text of an error that names arguments. Each is a `Hint` in `parts`, which a command writes as its option."""
+    """The text of an error that names arguments. Each is a `Hint` in `parts`, which the CLI prints as its option."""
 
     parts: tuple[str | Hint, ...]
 
     def __new__(cls, *parts: str | Hint) -> Advice:
-        """Parts of the text, in order; a part may be advice itself."""
-        made = super().__new__(cls, "".join(map(str, parts)))
-        made.parts = tuple(each for part in parts for each in (part.parts if isinstance(part, Advice) else (part,)))
-        return made
+        """Join parts of the text; a part may be an `Advice` itself."""
+        advice = super().__new__(cls, "".join(map(str, parts)))
+        advice.parts = tuple(each for part in parts for each in (part.parts if isinstance(part, Advice) else (part,)))
+        return advice
 
     def __str__(self) -> Advice:
-        return self  # so that `str(error)` is still advice
+        return self  # so that `str(error)` is still an Advice
 
     def spelled(self, spell: Callable[[Hint], str]) -> str:
-        """The text with its hints written in another way."""
+        """The text with its hints formatted by `spell`."""
         return "".join(spell(part) if isinstance(part, Hint) else part for part in self.parts)
 
 
-class NoExpectedValue(ValueError):  # noqa: N818  it says what is the matter
-    """A metric that has no closed form over all orders of tied items."""
+class RankstoneError(Exception):
+    """What rankstone refuses: all of its errors are of this class."""
 
 
-class NotGiven(ValueError):  # noqa: N818  it says what is the matter
-    """Something that a metric needs, and nobody gave: a history, a catalogue, vectors of the items."""
+class InputError(RankstoneError, ValueError):
+    """An argument, choice or metric whose value is refused."""
 
 
-class DataError(ValueError):
-    """Data that cannot be measured, and where it is as far as that is known; what is not known is None.
+class InputTypeError(RankstoneError, TypeError):
+    """An argument or input of a type that is refused."""
 
-    kind: `twice` (an item or a query that is there twice), `number` (a grade or score that is none, or not finite, or
-    not exact), `missing` (a null), `id` (one that cannot be hashed, compared or stored) or `shape`. side: `truth`,
-    `run` or `log`. query, item: their ids. row: where in the columns, lists or matrix, from 0.
+
+class NoClosedFormError(RankstoneError, ValueError):
+    """A metric has no closed form of its expected value over all orders of tied items."""
+
+
+class MissingInputError(RankstoneError, ValueError):
+    """An input that a metric needs is missing: a history, a catalogue, or embeddings of the items."""
+
+
+class PerItemError(RankstoneError, ValueError):
+    """A metric of the user's returns one value per item where it needs one per query."""
+
+
+_FOR_DUPLICATES = {
+    side: Advice(Hint(choice, "first"), " counts one of them")
+    for side, choice in (("run", "duplicates"), ("truth", "truth_duplicates"))
+}
+
+
+class DataError(RankstoneError, ValueError):
+    """Data that cannot be evaluated, and its location as far as it can be determined.
+
+    Parameters
+    ----------
+    text : str
+        The message.
+    kind : {"twice", "number", "missing", "id", "shape"}, optional
+        A duplicate item or query; a grade or score that is not a number, not finite or not exact; a null; an id that
+        cannot be hashed, compared or stored; or a wrong shape.
+    side : {"truth", "run", "log"}, optional
+        The input with the problem.
+    query : object, optional
+        Id of the query.
+    item : object, optional
+        Id of the item.
+    row : int, optional
+        Row of the columns, lists or matrix, from 0.
+    remedy : str, optional
+        What to do; by default the choice that allows duplicate items, if it is one.
     """
 
     def __init__(
@@ -65,48 +103,95 @@ class DataError(ValueError):
         query: object = None,
         item: object = None,
         row: int | None = None,
+        remedy: str = "",
     ) -> None:
         super().__init__(text)
         self.kind, self.side, self.query, self.item, self.row = kind, side, query, item, row
+        is_item = kind == "twice" and item is not None
+        self.remedy = remedy or (_FOR_DUPLICATES.get(side or "", "") if is_item else "")
+
+    def __str__(self) -> str:
+        return Advice(self.args[0], "; " if self.remedy else "", self.remedy)
+
+    def at(self, place: str) -> DataError:
+        """The same error with a run, a file or a line before its message."""
+        text = Advice(f"{place}: ", self.args[0])
+        return type(self)(text, self.kind, self.side, self.query, self.item, self.row, self.remedy)
 
 
 class DataTypeError(DataError, TypeError):
     """Data of the wrong type."""
 
 
-class FileError(ValueError):
-    """A file that cannot be read: which, at what line, and why."""
+class FileError(RankstoneError, ValueError):
+    """A file that cannot be read.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    problem : str
+        What is wrong.
+    line : int, optional
+        Number of the line, from 1.
+    """
 
     def __init__(self, path: str, problem: str, line: int | None = None) -> None:
         super().__init__(path, problem, line)  # so that it can be pickled
         self.path, self.problem, self.line = path, problem, line
-        self.__suppress_context__ = True  # which way of reading it was tried before tells nobody anything
+        self.__suppress_context__ = True  # errors of parsers tried before are not of interest
 
     def __str__(self) -> str:
         return Advice(f"{self.path}:{self.line}: " if self.line else f"{self.path}: ", self.problem)
 
 
 class NoRowsError(FileError):
-    """A file without a row."""
+    """A file without rows.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    problem : str, default "has no rows"
+        What is wrong.
+    line : int, optional
+        Number of the line, from 1.
+    """
 
     def __init__(self, path: str, problem: str = "has no rows", line: int | None = None) -> None:
         super().__init__(path, problem, line)
 
 
-class GatesError(ValueError):
-    """Gates that say something that cannot be: an unknown key, a limit that is none, no candidate."""
+class GatesError(RankstoneError, ValueError):
+    """Invalid gates: an unknown key, a limit that is not a number, or no candidate."""
 
 
 class UnmatchedWarning(UserWarning):
-    """No returned item is judged: every value that follows is honest, and perhaps not what was meant."""
+    """No returned item is judged. The values are correct, but the ids may not match as intended."""
+
+
+class UndefinedWarning(UserWarning):
+    """The metric is undefined for this list: it compares relevant with non-relevant items, and one kind is missing."""
 
 
 class WeightsWarning(UserWarning):
-    """A few logged lists have nearly all of the weight, so that an estimate rests on them."""
+    """A few logged lists have most of the importance weight, so the estimate depends on them."""
 
 
-class QueryError(ValueError):
-    """A query that cannot be measured: what the problem is, and the query's id (or, inside, its number)."""
+class MergeWarning(UserWarning):
+    """Two states were merged too late: lists were final in one before their feedback came from the other."""
+
+
+class QueryError(RankstoneError, ValueError):
+    """A query that cannot be evaluated.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong.
+    query : object
+        Id of the query; internally its number.
+    """
 
     def __init__(self, problem: str, query: object) -> None:
         super().__init__(problem, query)
@@ -114,7 +199,7 @@ class QueryError(ValueError):
 
     @property
     def number(self) -> int:
-        """Which query it is, where ids are not known yet."""
+        """Number of the query, where its id is not yet available."""
         assert isinstance(self.query, int)
         return self.query
 
@@ -122,9 +207,38 @@ class QueryError(ValueError):
         return f"{self.problem} in query {self.query!r}"
 
 
+@contextmanager
+def naming_run(name: str) -> Iterator[None]:
+    """Errors and warnings about one of several runs, with its name."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            yield
+        for warning in caught:
+            warnings.warn(f"{name}: {warning.message}", warning.category, stacklevel=4)
+    except DataError as error:
+        raise error.at(name) from None
+    except (InputError, InputTypeError) as error:
+        raise type(error)(Advice(f"{name}: ", str(error))) from None
+
+
+def show(value: object) -> str:
+    """A value in an error, cut if it is long."""
+    try:
+        text = repr(value)
+    except RecursionError:
+        return f"a {type(value).__name__} that is nested too deeply"
+    return text if len(text) <= 60 else f"{text[:50]}...{text[-1]}"
+
+
 SOME = 5  # names in an error
 
 
+def check_not_text(values: object, what: str) -> None:
+    """Raise for a text, which would be taken for a sequence of letters."""
+    if isinstance(values, (str, bytes)):
+        raise InputTypeError(f"{what} is the text {values!r}; pass a dict or a list with an entry each")
+
+
 def some(names: Collection[object], count: int = SOME) -> str:
-    """The first few, for an error."""
+    """The first few names, for an error."""
     return ", ".join(repr(name) for name in list(names)[:count]) + (" ..." if len(names) > count else "")

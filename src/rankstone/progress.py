@@ -1,4 +1,4 @@
-"""How far a long job is: a bar in a terminal or a notebook, once the job has taken two seconds."""
+"""Progress bar in a terminal or a notebook, for jobs that take longer than two seconds."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 AFTER = 2.0  # seconds
-_EACH = 0.1  # seconds between two looks
-_shown = threading.Lock()  # by the job that shows itself: what is inside it does not
+_EACH = 0.1  # seconds between two updates
+_drawing = threading.Lock()  # held by the job with the bar; jobs inside it have none
 
 
 class Progress:
-    """How much of a job is done, and how much there is in all, if that is known."""
+    """How much of a job is done, and its total, if available."""
 
     done: float = 0
     total: float | None = None
@@ -27,7 +27,7 @@ class Progress:
         self.done, self.total = done, total
 
     def of(self, parts: Iterable[Item], total: int) -> Iterator[Item]:
-        """The parts, each counted when the next is asked for."""
+        """Iterate over the parts, and count them."""
         for number, part in enumerate(parts, 1):
             yield part
             self(number, total)
@@ -35,31 +35,31 @@ class Progress:
 
 @contextmanager
 def watched(name: str, unit: str = "", ask: Callable[[Progress], None] | None = None) -> Iterator[Progress]:
-    """A job that may take long; who does it says how far it is: `with watched("reading x") as at: at(3, 10)`.
+    """Show the progress of a job that may take long: `with watched("reading x") as progress: progress(3, 10)`.
 
-    ask: tells it instead, whenever someone looks. Nothing is shown where nobody could see it, or where
-    RANKSTONE_PROGRESS is `off`.
+    ask: updates the progress before each redraw, in place of the job. Nothing is drawn without a terminal or a
+    notebook, or if the environment variable RANKSTONE_PROGRESS is `off`.
     """
     progress = Progress()
-    if not _visible() or not _shown.acquire(blocking=False):
+    if not _visible() or not _drawing.acquire(blocking=False):
         yield progress
         return
     over = threading.Event()
-    drawing = threading.Thread(target=_draw, args=(name, unit, progress, ask, over), daemon=True)
+    thread = threading.Thread(target=_draw, args=(name, unit, progress, ask, over), daemon=True)
     try:
-        drawing.start()
+        thread.start()
         yield progress
     finally:
         over.set()
-        drawing.join()
-        _shown.release()
+        thread.join()
+        _drawing.release()
 
 
 def _visible() -> bool:
     if os.environ.get("RANKSTONE_PROGRESS") == "off":
         return False
     if "ipykernel" in sys.modules:
-        return find_spec("ipywidgets") is not None  # without it a notebook keeps every bar that was ever drawn
+        return find_spec("ipywidgets") is not None  # without it, a notebook keeps a copy of every redraw
     return sys.stderr is not None and sys.stderr.isatty()
 
 

@@ -6,6 +6,7 @@ import re
 import sys
 import zlib
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -44,9 +45,9 @@ CHOICES = {
     "empty_list": ("count", "skip", "error"),
     "empty_truth": ("count", "skip"),
     "short_list": ("count", "zero"),
-    "credit": ("whole", "clamp"),
+    "relevance": ("binary", "clipped"),
     "truth_depth": ("all", "k"),
-    "known": ("truth", "returned"),
+    "unjudged": ("nonrelevant", "only_returned"),
     "nonpositive_score": ("count", "miss"),
     "score_precision": ("float64", "float32"),
 }
@@ -101,19 +102,19 @@ def some_choices(random_, row):
     chosen = {}
     for name in row.defaults:
         if random_.random() < 0.25:
-            chosen[f"{row.name}_{name}"] = random_.choice(row.words(name) or PARAMETERS[name])
-    moving = {name: words for name, words in CHOICES.items() if takes(rs.Metric(row.name), name)}
+            chosen[name] = random_.choice(row.words(name) or PARAMETERS[name])
+    moving = {name: words for name, words in CHOICES.items() if takes(rs.authoring.Metric(row.name), name)}
     chosen.update({name: random_.choice(words) for name, words in moving.items() if random_.random() < 0.1})
     if "max_grade" in row.defaults:  # a batch does not know it
-        chosen.setdefault(f"{row.name}_max_grade", 4)
+        chosen.setdefault("max_grade", 4)
     if row.name == "auc":  # the engine's own pairs of partly relevant items depend on whether any scores are tied
-        chosen.pop("credit", None)
+        chosen.pop("relevance", None)
     return chosen
 
 
 def engine(metric, ks, scores, labels, mask, convention, choices):
     """Values of `rs.evaluate`, row by cutoff. It may have none for the mean, which is not asked for."""
-    asked = [rs.Metric(metric, k) for k in ks]
+    asked, (choices, *_) = zip(*(rs.authoring.Metric(metric, k).with_parameters(choices) for k in ks), strict=True)
     means = {"missing": "zero", "no_queries": "nan", "averaging": "macro"}
     kept = declared()[metric].choices.get("averaging") == "one_list" or "micro" in str(
         rs.conventions[convention].choices
@@ -133,7 +134,11 @@ def test_same_values_as_the_engine(metric, precision, library):
     compared = 0
     for convention in rs.conventions:
         scores, labels, mask = some_batch(random_, numbers, precision, row.kind)
-        choices = some_choices(random_, row)
+        own = rs.conventions[convention].choices.get("threshold")  # asked for, it goes with any grades
+        choices = {
+            **({"threshold": own} if own is not None and row.kind != "ratings" else {}),
+            **some_choices(random_, row),
+        }
         ks = [None] if not row.takes_k or random_.random() < 0.3 else KS
         given = {"mask": library(mask), "convention": convention, **choices}
         try:
@@ -147,7 +152,7 @@ def test_same_values_as_the_engine(metric, precision, library):
             continue
         try:
             found = getattr(arrays, metric)(scores=library(scores), labels=library(labels), k=ks[0] and ks, **given)
-        except rs.errors.NoExpectedValue:  # the engine computes it if no scores happen to be tied
+        except rs.errors.NoClosedFormError:  # the engine computes it if no scores happen to be tied
             assert "expected" in (choices.get("ties"), rs.conventions[convention].choices.get(f"{metric}_ties"))
             continue
         assert type(found) is type(library(scores))
@@ -166,7 +171,7 @@ def test_every_other_metric_is_named():
     own = {name: row for name, row in declared().items() if row.function.__module__.startswith("rankstone.")}
     others = {*own} - {*BATCHED}
     assert {name for name in others if own[name].kind == "agreement"} == {"spearman", "kendall", "tau_ap", "rbo"}
-    assert {own[name].kind for name in others} == {"agreement", "intents", "shown"}
+    assert {own[name].kind for name in others} == {"agreement", "intents", "recommendations"}
     for name in others:
         with pytest.raises(AttributeError, match=rf"rs\.evaluate\(labels, scores, '{name}'\)"):
             getattr(arrays, name)
@@ -292,8 +297,9 @@ def test_a_truth_apart_is_that_of_one_list(name, convention):
 
 
 def test_a_truth_apart_that_cannot_be():
-    with pytest.raises(TypeError, match="known='returned' looks at the list alone: leave truth= out"):
-        arrays.recall(labels_by_rank=LABELS, truth=JUDGED, known="returned")
+    problem = "unjudged='only_returned' reads the list alone: leave truth= out, or use unjudged='nonrelevant'"
+    with pytest.raises(TypeError, match=problem):
+        arrays.recall(labels_by_rank=LABELS, truth=JUDGED, unjudged="only_returned")
     with pytest.raises(ValueError, match=r"labels have shape \(2, 4\) but truth \(1, 5\)"):
         arrays.recall(labels_by_rank=LABELS, truth=JUDGED[:1])
     with pytest.raises(ValueError, match="a grade of the truth is not finite in row 0"):
@@ -407,7 +413,7 @@ def every_choice(row):
         yield from ({f"{row.name}_{name}": word} for word in row.words(name) or PARAMETERS[name])
         yield from ({f"{row.name}_{name}": word, "ties": "expected"} for word in row.words(name))
     for name, words in CHOICES.items():
-        if takes(rs.Metric(row.name), name):
+        if takes(rs.authoring.Metric(row.name), name):
             yield from ({name: word} for word in words)
     yield from ({"query_digits": digits} for digits in (None, 4))
 
@@ -437,11 +443,11 @@ def test_no_value_is_asked_for(metric):
     for n, choices in enumerate(every_choice(row)):
         # The plain shape and one of the others in turn.
         for given in (shapes[0], shapes[1 + n % (len(shapes) - 1)]):
-            if "truth" in given and (row.kind == "ratings" or choices.get("known") == "returned"):
+            if "truth" in given and (row.kind == "ratings" or choices.get("unjudged") == "only_returned"):
                 continue
             try:
                 found = computed(metric, **given, **choices, k=[1, 20, 5] if row.takes_k else None, check=False)
-            except (rs.errors.NoExpectedValue, ValueError) as error:
+            except (rs.errors.NoClosedFormError, ValueError) as error:
                 refused.add(str(error))
                 continue
             assert found.device.type == "meta"
@@ -523,9 +529,9 @@ def test_what_is_wrong_is_named_or_nan(library):
         ("ndcg", {"gain": {0: 0, 1: 1}}, "no entry for grade 3 in row 0"),
         ("ndcg", {"gain": "exp1e9"}, "choose from 'linear'"),
         ("err", {"max_grade": 2}, "above max_grade=2 in row 0"),
-        ("err", {"stop_chance": "grade"}, "no probability.* in row 0"),
+        ("err", {"stop_chance": "grade"}, "not a probability.* in row 0"),
         ("auc", {"catalogue": 3}, "cannot hold the items in row 0"),
-        ("recall", {"threshold": 9, "undefined": "error"}, "nothing could be earned in row 0"),
+        ("recall", {"threshold": 9, "undefined": "error"}, "the value is undefined: its denominator is 0 in row 0"),
         ("recall", {"averaging": "micro"}, "averaging= is about the mean"),
         ("recall", {"recall_digits": 3}, "recall_digits= is about the mean"),
         ("recall", {"k": []}, "empty sequence"),
@@ -534,7 +540,7 @@ def test_what_is_wrong_is_named_or_nan(library):
         ("r_precision", {"k": 3}, "no place for a cutoff"),
         ("rbp", {"p": 1.5}, "between 0 and 1"),
         ("err", {"ties": "expected"}, "no closed form"),
-        ("err", {}, "say it: max_grade=.*a batch is some of the rows"),
+        ("err", {}, "set max_grade=.*a batch is some of the rows"),
         ("auc", {"ties": "expected", "k": 3}, "no closed form"),
         ("recall", {"mask": np.ones((2, 3), dtype=bool)}, "but mask"),
         ("recall", {"lengths": np.array([4, 5])}, "lengths must lie between 0 and 4.* in row 1"),
@@ -584,3 +590,50 @@ def test_arrays_are_of_one_library():
 def test_predictions_need_scores():
     with pytest.raises(TypeError, match="needs scores"):
         arrays.mae(labels_by_rank=LABELS)
+
+
+def test_torch_compile_calls_metrics_as_they_are(monkeypatch):
+    """torch's decorator is put on the entry, once, as soon as torch is loaded."""
+    disabled = []
+
+    def disable(function):
+        disabled.append(function)
+        return lambda *args, **kwargs: function(*args, **kwargs)
+
+    entry = rs.arrays.BatchMetric.__call__
+    torch = SimpleNamespace(compiler=SimpleNamespace(disable=disable), Tensor=type("Tensor", (), {}))
+    monkeypatch.setattr(rs.arrays.BatchMetric, "__call__", getattr(entry, "__wrapped__", entry))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    for _ in range(2):
+        assert rs.arrays.rr(labels_by_rank=np.array([[0, 1]])).tolist() == [1 / 2]
+    assert len(disabled) == 1
+
+
+def test_labels_that_are_padding():
+    """As in evaluate: an error that names the mask, with which the two others remain."""
+    scores, labels = np.array([[0.2, 0.9, 0.95]]), np.array([[1, 0, -100]])
+    for kind in (np.int64, np.float32):
+        with pytest.raises(
+            ValueError, match=r"labels of -100 are padding, not grades \(pass mask=labels != -100\), in row 0"
+        ):
+            rs.arrays.ndcg(scores=scores, labels=labels.astype(kind))
+        masked = rs.arrays.ndcg(scores=scores, labels=labels.astype(kind), mask=labels != -100)
+        assert masked == pytest.approx([1 / np.log2(3)])
+    assert np.isnan(rs.arrays.ndcg(scores=scores, labels=labels, check=False)).all()
+    assert rs.arrays.rr(scores=scores, labels=labels.astype(np.uint8) % 2 == 1) == pytest.approx([1 / 3])
+
+
+def test_masked_arrays_are_refused():
+    scores = np.ma.masked_array([[0.5, 0.9, 0.1]], mask=[[False, True, False]])
+    with pytest.raises(TypeError, match="a masked array hides values"):
+        rs.arrays.rr(scores=scores, labels=np.array([[1, 0, 0]]))
+
+
+def test_a_threshold_of_ratings_and_labels_of_0_and_1():
+    """As in evaluate: none of them is above 3."""
+    scores, labels = np.array([[2.0, 1.0]]), np.array([[1, 0]])
+    with pytest.raises(ValueError, match="grades of 0 and 1 only, and threshold='>3' would leave none of them"):
+        rs.arrays.hit_rate(scores=scores, labels=labels, k=1, convention="recsys-blog")
+    assert rs.arrays.hit_rate(scores=scores, labels=labels, k=1, convention="recsys-blog", threshold=1) == 1
+    assert rs.arrays.hit_rate(scores=scores, labels=5 * labels, k=1, convention="recsys-blog") == 1
+    assert rs.arrays.hit_rate(scores=scores, labels=0 * labels, k=1, convention="recsys-blog") == 0

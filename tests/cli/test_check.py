@@ -41,12 +41,12 @@ def files(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        ([], 0, "passed   rr      not worse than 0.1  1.0000 to 1.0000: +0.0000"),
+        ([], 0, "passed   rr      not worse than 0.1  1.0000 to 1.0000: 0.0000"),
         (["--candidate", "worse.jsonl"], 3, "failed   rr      not worse than 0.1  1.0000 to 0.5500: -0.4500 (-0."),
-        ([*CLOSE, "--not-worse-than", "0.03"], 4, "not decided  rr      not worse than 0.03"),
+        ([*CLOSE, "--not-worse-than", "0.03"], 4, "inconclusive  rr      not worse than 0.03"),
         ([*CLOSE, "--not-worse-than", "3 %"], 4, "not worse than 3 %"),
-        ([*CLOSE, "--not-worse-than", "0.03", "--undecided", "pass"], 0, "not decided"),
-        ([*CLOSE, "--not-worse-than", "0.03", "--undecided", "fail"], 3, "not decided"),
+        ([*CLOSE, "--not-worse-than", "0.03", "--undecided", "pass"], 0, "inconclusive"),
+        ([*CLOSE, "--not-worse-than", "0.03", "--undecided", "fail"], 3, "inconclusive"),
         ([*CLOSE, "--at-least", "0.9"], 0, "0.9750 ("),
         ([*CLOSE, "-m", "recall@5", "--at-least", "0.99"], 3, "failed   rr        at least 0.99"),
         ([*CLOSE, "--at-most", "0.9"], 3, "at most 0.9"),
@@ -54,7 +54,7 @@ def files(tmp_path, monkeypatch):
     ],
 )  # fmt: skip
 def test_exit_codes(files, capsys, words, code, told):
-    assert main(["check", "gates.toml", *words, "--quiet"]) == code
+    assert main(["check", "gates.toml", *words]) == code
     assert told in capsys.readouterr().out
 
 
@@ -107,7 +107,7 @@ def test_files_are_written(files, capsys):
     first = capsys.readouterr().out
     suite = ElementTree.parse("a.xml").getroot()[0]
     assert (suite.get("failures"), suite[0][0].tag) == ("1", "failure")
-    assert (files / "a.md").read_text().startswith("**rankstone check: failed: 1 failed**\n\n| verdict |")
+    assert (files / "a.md").read_text().startswith("**rankstone check: FAILED: 1 failed**\n\n| verdict |")
     data = json.loads((files / "a.json").read_text())
     assert (data["exit_code"], data["gates"][0]["candidate"]) == (3, pytest.approx(0.55))
     before = [(files / name).read_bytes() for name in ("a.xml", "a.md", "a.json")]
@@ -143,7 +143,7 @@ def test_groups_and_columns(files, capsys):
         (["gates.toml"], "truth = gold.csv", 2, "gates.toml: is no TOML file"),
         (["gates.toml"], "unknown = 1\n" + GATES, 2, "gates.toml: unknown key 'unknown'"),
         (["gates.toml"], GATES + "by = 'town'", 1, "town"),
-        (["--candidate", "new.jsonl", "-m", "rr", "--at-least", "1"], None, 2, "there must be a truth"),
+        (["--candidate", "new.jsonl", "-m", "rr", "--at-least", "1"], None, 2, "a truth is required"),
         (["--truth", "gold.csv", *CLOSE, "--not-worse-than", "1"], None, 2, "there is no baseline"),
         (["gates.toml", "-m", "rr", "--not-worse-than", "-1"], None, 2, "margin -1.0; give a number from 0"),
         (["gates.toml", "--confidence", "95"], None, 2, "confidence = 95.0; give a number from 0.5 to 1"),
@@ -187,4 +187,4 @@ def test_help_tells_the_exit_codes(capsys):
     for words in ([], ["check"]):
         with pytest.raises(SystemExit):
             main([*words, "--help"])
-        assert "3: failed, 4: not decided" in capsys.readouterr().out
+        assert "3: failed, 4: inconclusive" in " ".join(capsys.readouterr().out.split())

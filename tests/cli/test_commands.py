@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from math import log2
 from pathlib import Path
 
@@ -120,8 +121,8 @@ def test_groups_of_queries(tmp_path, capsys):
 
 def test_choices_and_conventions(files, capsys):
     words = ["evaluate", str(files / "qrels.txt"), str(files / "bad.run"), "-m", "precision@5", "--format", "csv"]
-    assert main([*words, "-s", "precision_divisor=min(k,retrieved)"]) == 0
-    assert capsys.readouterr().out == f"metric,bad\nprecision@5,{(1 / 2 + 0) / 2}\n"
+    assert main([*words[:-3], "precision(divisor='min(k,retrieved)')@5", *words[-2:]]) == 0
+    assert capsys.readouterr().out.endswith(f",{(1 / 2 + 0) / 2}\n")
     assert main([*words, "-c", "hivemall"]) == 0
     assert capsys.readouterr().out == f"metric,bad\nprecision@5,{(1 / 2 + 0) / 2}\n"
 
@@ -136,11 +137,11 @@ def test_python_reads_what_the_command_writes(files, capsys, name, more):
     saved = rs.read_result(files / name)
     assert repr(saved) == repr(result)
     assert saved.to_pandas().equals(result.to_pandas())
-    assert saved.name == "good"
+    assert saved._name == "good"
     assert main([*words, *both]) == 0
     runs = rs.read_result(files / name)
     assert {name: run["rr"] for name, run in runs.items()} == {"good": 0.75, "bad": 0.25}
-    assert runs["good"].compare(runs["bad"]).names == ("good", "bad")
+    assert runs["good"].compare(runs["bad"]).runs == ("good", "bad")
     assert capsys.readouterr().out == ""
 
 
@@ -159,7 +160,7 @@ def test_a_result_has_one_shape(files, capsys):
     ("words", "told"),
     [
         (["-o", "a.csv", "--format", "json"], "a.csv is csv by its name, but json was asked for"),
-        (["-o", "a.xlsx"], "cannot tell the format by the name 'a.xlsx'; end it with .csv"),
+        (["-o", "a.xlsx"], "unknown format of 'a.xlsx'; use the extension .csv"),
         (["--format", "parquet"], "--format parquet is not for a screen"),
     ],
 )
@@ -217,20 +218,19 @@ def test_options_stand_anywhere(files, monkeypatch, capsys, words):
     assert "unrecognized arguments: --colour" in capsys.readouterr().err
 
 
-def test_quiet(files, capsys):
+def test_verbose(files, capsys):
     words = ["evaluate", str(files / "qrels.txt"), str(files / "good.run"), "-m", "rr"]
+    assert main([*words, "-v"]) == 0
+    assert "relevant if grade >= 1" in capsys.readouterr().out
     assert main(words) == 0
-    assert "relevant from grade 1" in capsys.readouterr().out
-    assert main([*words, "--quiet"]) == 0
-    out = capsys.readouterr().out
-    assert "2 judged queries" in out
-    assert "relevant from grade 1" not in out
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last == "2 judged queries; rankstone definitions (-v for all)"
 
 
 def test_no_wider_than_the_terminal(files, monkeypatch, capsys):
     """Runs are rows where they are too many to be columns; where that is too wide too, the table has parts."""
     runs = [f"a-run-with-number-{n}={files / 'good.run'}" for n in range(5)]
-    words = ["evaluate", str(files / "qrels.txt"), *runs, "-m", "rr,ap", "--quiet"]
+    words = ["evaluate", str(files / "qrels.txt"), *runs, "-m", "rr,ap"]
     monkeypatch.setenv("COLUMNS", "40")
     assert main(words) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -318,7 +318,7 @@ def test_one_table_for_both_sides(tables, capsys):
     assert (name, float(value)) == ("ndcg@2", pytest.approx((5 + 2 / log2(3)) / (5 + 4 / log2(3))))
     words = ["--columns", "query=question", "item=chunk", "grade=stars"]
     assert main(["evaluate", str(tables / "truth.csv"), *words]) == 2
-    assert "has no score column, so it is not both the truth and the run; give a RUN too" in capsys.readouterr().err
+    assert "has no score column, so it is not both the truth and the run; give a run too" in capsys.readouterr().err
 
 
 def test_what_was_seen_before(tables, monkeypatch, capsys):
@@ -349,17 +349,17 @@ def test_chunks_and_unjudged_items(tmp_path, monkeypatch, capsys):
     for parent in ("#", "parents.csv"):
         assert main([*words, parent]) == 0
         assert capsys.readouterr().out == f"metric,one\nap,{1 / 2}\nprecision,{1 / 2}\n"
-    assert main(["evaluate", "one.qrels", "one.run", "-m", "ap", "--parent", "#", "--unjudged", "bounds"]) == 0
+    assert main(["evaluate", "one.qrels", "one.run", "-m", "ap", "--parent", "#", "--bounds"]) == 0
     assert capsys.readouterr().out.splitlines()[2].split() == ["ap", "0.5000", "0.5000", "1.0000"]
-    both = ["evaluate", "one.qrels", "a=one.run", "b=one.run", "-m", "ap", "--parent", "#", "--unjudged", "bounds"]
+    both = ["evaluate", "one.qrels", "a=one.run", "b=one.run", "-m", "ap", "--parent", "#", "--bounds"]
     assert main(both) == 0
     shown = capsys.readouterr().out
     assert shown.splitlines()[2].split() == ["ap", *["0.5000", "[0.5000", "1.0000]"] * 2]
-    assert "in square brackets: the means if" in shown
-    assert main([*words, "#", "-s", "known=judged"]) == 0
+    assert "in square brackets: the range of the mean" in shown
+    assert main([*words, "#", "-s", "unjudged=condensed"]) == 0
     assert capsys.readouterr().out == "metric,one\nap,1\nprecision,1\n"
-    assert main([*words, "#", "--unjudged", "bounds", "--per-query"]) == 2
-    assert "--unjudged goes with means" in capsys.readouterr().err
+    assert main([*words, "#", "--bounds", "--per-query"]) == 2
+    assert "--bounds goes with means" in capsys.readouterr().err
 
 
 # -- what went wrong -----------------------------------------------------------------------------------------
@@ -370,10 +370,10 @@ def test_chunks_and_unjudged_items(tmp_path, monkeypatch, capsys):
     [
         (["evaluate", "truth.csv", "run.csv"], "name it: --columns query=...; or positions, if this is no header line: "
          "--columns query=0 item=1 ...\n"),
-        (["evaluate", "both.csv", "bare.tsv"], "say which is which: --columns query=0 item=1 score=2\n"),
+        (["evaluate", "both.csv", "bare.tsv"], "pass --columns query=0 item=1 score=2\n"),
         (["evaluate", "qrels.txt", "bad.run", "--by", "country"], "--by goes with csv"),
-        (["evaluate", "qrels.txt", "odd"], "give --from-format, one of trec, csv"),
-        (["explain", "qrels.txt", "bad.run", "ap"], "give --query\n"),
+        (["evaluate", "qrels.txt", "odd"], "pass --from-format, one of trec, csv"),
+        (["explain", "qrels.txt", "bad.run", "ap"], "pass --query\n"),
         (["evaluate", "qrels.txt", "bad.run", "-m", "bpref", "-s", "ties=expected"], "choose -s ties= another of"),
         (["evaluate", "qrels.txt", "bad.run", "-m", "ap", "-s", "averaging=one_list"],
          "ap: with -s averaging=one_list, items of all queries cannot be ordered by -s ties=item_desc"),
@@ -398,7 +398,7 @@ def test_ids_are_printed_as_they_are(tmp_path, capsys, name):
     qrels.write_text(f"{name} 0 {name} 1\nq 0 a 1\n")
     run.write_text(f"{name} Q0 a 1 2 t\n{name} Q0 a 2 1 t\n")
     assert main(["explain", str(qrels), str(run), "ap", "-s", "duplicates=best"]) == 2
-    assert capsys.readouterr().err == f"rankstone: which query? There are 2, such as {name!r}, 'q'; give --query\n"
+    assert capsys.readouterr().err == f"rankstone: there are 2 queries, such as {name!r}, 'q'; pass --query\n"
     qrels.write_text(f"{name} 0 {name} 1\n{name} 0 {name} 1\n")
     assert main(["evaluate", str(qrels), str(run)]) == 1
     err = capsys.readouterr().err
@@ -419,7 +419,7 @@ def test_a_format_can_be_named(files, capsys):
         assert main(["evaluate", *words, "--from-format", form, "-m", "rr", "--format", "csv"]) == 0
         assert capsys.readouterr().out.endswith("rr,0.75\n")
         assert main(["identify", *words, "rr=0.75", "--from-format", form]) == 0
-        assert "found" in capsys.readouterr().out
+        assert "2 matches" in capsys.readouterr().out
         assert main(["explain", *words, "rr", "-q", "q2", "--from-format", form]) == 0
         assert "rr of query 'q2': 0.5000" in capsys.readouterr().out
     assert main(["evaluate", *words, "--from-format", "left=trec"]) == 2
@@ -430,8 +430,8 @@ def test_a_format_can_be_named(files, capsys):
     ("words", "told"),
     [
         (["evaluate", "qrels.txt", "good.run", "-m", "ndgc@10"], "did you mean 'ndcg@10'?"),
-        (["evaluate", "qrels.txt", "good.run", "-c", "trec-eval"], "did you mean 'trec_eval'?"),
-        (["evaluate", "qrels.txt", "good.run", "-s", "gian=exp2"], "did you mean 'gain'?"),
+        (["evaluate", "qrels.txt", "good.run", "-c", "trec-eval"], "did you mean 'trec_eval'"),
+        (["evaluate", "qrels.txt", "good.run", "-s", "tresholt=exp2"], "did you mean 'threshold'?"),
         (["evaluate", "qrels.txt", "good.run", "-s", "gain"], "write it as NAME=VALUE"),
         (["evaluate", "-", "-"], "only one file can be read from standard input"),
         (["define", "nothing"], "unknown metric 'nothing'"),
@@ -486,16 +486,16 @@ def test_words_about_metrics_and_conventions(capsys):
     assert main(["metrics"]) == 0
     assert "ndcg@k" in capsys.readouterr().out
     assert main(["metrics", "map"]) == 0
-    assert capsys.readouterr().out.startswith("ap: ")
+    assert capsys.readouterr().out.startswith("ap@k: ")
     assert main(["conventions"]) == 0
     assert "hivemall" in capsys.readouterr().out
     assert main(["conventions", "trec_eval"]) == 0
     assert "score_precision = 'float32'" in capsys.readouterr().out
-    assert main(["define", "ndcg@10", "-c", "hivemall", "-s", "gain=linear"]) == 0
+    assert main(["define", "ndcg(gain=linear)@10", "-c", "hivemall", "-s", "ties=input"]) == 0
     told = capsys.readouterr().out
-    assert told == f"{rs.define('ndcg@10', convention='hivemall', gain='linear')}\n"
-    assert "sum of grade / log2(rank+1)" in told
-    assert "convention hivemall with gain='linear'" in told
+    assert told == f"{rs.define(rs.ndcg(gain='linear') @ 10, convention='hivemall', ties='input')}\n"
+    assert "DCG with linear gain" in told
+    assert "convention hivemall with ties='input'" in told
 
 
 def test_help_fits_a_screen(files):
@@ -521,9 +521,11 @@ def test_completion_knows_commands_metrics_and_conventions(capsys, shell):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_is_a_row(name, capsys):
     """Help, completion and the pages know what the table has."""
-    with pytest.raises(SystemExit) if COMMANDS[name].describe else contextlib.nullcontext():
+    with pytest.raises(SystemExit) if COMMANDS[name].describe or name == "help" else contextlib.nullcontext():
         main([*name.split(), "--help"])
-    assert len(capsys.readouterr().out.splitlines()) > 4
+    help_text = capsys.readouterr().out
+    assert len(help_text.splitlines()) > 4 or name == "version"
+    assert COMMANDS[name].example in " ".join(help_text.split())
     if " " not in name:
         assert main([]) == 2
         assert re.search(rf"^    {name} +{re.escape(COMMANDS[name].summary)}$", capsys.readouterr().out, re.MULTILINE)
@@ -531,7 +533,7 @@ def test_a_command_is_a_row(name, capsys):
     first, *second = name.split()
     assert re.search(rf"from {first}' -a '.*\b{second[0]}\b" if second else f"-a {name} -d", capsys.readouterr().out)
     pages = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
-    assert any(f"rankstone {name} " in page.read_text(encoding="utf-8") for page in pages)
+    assert any(re.search(rf"rankstone {name}[ `]", page.read_text(encoding="utf-8")) for page in pages)
 
 
 @pytest.mark.parametrize(
@@ -541,7 +543,7 @@ def test_a_command_is_a_row(name, capsys):
         (["evaluate", "-c", "trec"], ["trec_eval", "trec_eval-9", "trectools", "trec-fair-2022"]),
         (["evaluate", "-s", "tie"], ["ties=", "tied_pairs="]),
         (["evaluate", "-o", ""], []),
-        (["evaluate", "q.txt", "--quie"], ["--quiet"]),
+        (["evaluate", "q.txt", "--verb"], ["--verbose"]),
         (["trec_eval", "-m", "ndcg_"], ["ndcg_rel", "ndcg_cut"]),
         (["trec_eval", "-m", "map"], ["map", "map_cut", "map_avgjg"]),
         (["trec_eval", "-c", "trec"], []),
@@ -582,9 +584,9 @@ def test_explain(files, capsys):
     assert "rr of query 'q2': 0.5000" in out
     assert out.split("\n")[4].split() == ["2", "a", "1", "1", "0.5000"]
     assert main([*words, "--query", "q2", "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["ranking"][1]["earned"] == 1 / 2
+    assert json.loads(capsys.readouterr().out)["ranking"][1]["contribution"] == 1 / 2
     assert main([*words, "-q", "q2", "--format", "csv"]) == 0
-    assert capsys.readouterr().out.startswith("rank,item,score,grade,earned\n1,c,2,-,\n2,a,1,1,0.5000\n")
+    assert capsys.readouterr().out.startswith("rank,item,score,grade,contribution\n1,c,2,-,\n2,a,1,1,0.5000\n")
 
 
 def test_explain_two_runs(files, capsys):
@@ -618,15 +620,22 @@ def test_identify(files, capsys):
     assert json.loads(capsys.readouterr().out)["matches"][0]["conventions"][0] == "rankstone"
 
 
+def test_identify_several_numbers(files, capsys):
+    words = ["identify", str(files / "qrels.txt"), str(files / "good.run")]
+    for reported in (["rr=0.75", "ap = 0.75"], ["rr=0.75,", "ap=0.75"], ["rr=0.75, ap: 75 %"]):
+        assert main([*words, *reported]) == 0
+        assert capsys.readouterr().out.startswith("definitions that produce all 2 numbers:")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (["explain", "qrels.txt", "good.run", "ndgc", "-q", "q1"], "did you mean 'ndcg'?"),
-        (["explain", "qrels.txt", "good.run", "rr", "-c", "trec-eval"], "did you mean 'trec_eval'?"),
+        (["explain", "qrels.txt", "good.run", "rr", "-c", "trec-eval"], "did you mean 'trec_eval'"),
         (["explain", "qrels.txt", "good.run", "bad.run", "good.run", "rr"], "give one run and one or two conventions"),
         (["identify", "qrels.txt", "good.run", "ndcg@10"], "write it like 'ndcg@10 = 0.4704'"),
         (["identify", "qrels.txt", "good.run", "ndcg@10=high"], "cannot read 'ndcg@10=high'"),
-        (["identify", "qrels.txt", "good.run", "ndcg@10=0.5", "-s", "gian=exp2"], "did you mean 'gain'?"),
+        (["identify", "qrels.txt", "good.run", "ndcg@10=0.5", "-s", "tresholt=exp2"], "did you mean 'threshold'?"),
     ],
 )
 def test_bad_usage_of_explain_and_identify(files, words, told):
@@ -645,20 +654,42 @@ def test_what_was_shown(files, capsys, monkeypatch):
     monkeypatch.chdir(files)
     (files / "items.csv").write_text("item\na\nb\nc\nd\n")
     (files / "had.csv").write_text("query,item\nq1,a\nq2,a\nq2,c\n")
-    beside = ["--catalogue", "items.csv", "--history", "had.csv"]
-    assert main(["evaluate", "good.run", "-m", "coverage@2,unseen@2", *beside]) == 0  # a run alone
+    side_info = ["--catalogue", "items.csv", "--history", "had.csv"]
+    assert main(["evaluate", "good.run", "-m", "coverage@2,unseen@2", *side_info]) == 0  # a run alone
     out = capsys.readouterr().out.split("\n")
     assert out[2].split() == ["coverage@2", f"{2 / 4:.4f}"]
     assert out[3].split() == ["unseen@2", f"{(1 / 2 + 0 / 2) / 2:.4f}"]
     assert "2 lists" in out[5]
-    assert main(["evaluate", "qrels.txt", "good.run", "-m", "rr,coverage@1", *beside]) == 0
+    assert main(["evaluate", "qrels.txt", "good.run", "-m", "rr,coverage@1", *side_info]) == 0
     out = capsys.readouterr().out.split("\n")
     assert out[2].split() == ["rr", f"{(1 / 1 + 1 / 2) / 2:.4f}"]
     assert out[3].split() == ["coverage@1", f"{2 / 4:.4f}"]
     assert (
-        main(["compare", "qrels.txt", "good.run", "bad.run", "-m", "coverage@2", *beside, "--html", "page.html"]) == 0
+        main(["compare", "qrels.txt", "good.run", "bad.run", "-m", "coverage@2", *side_info, "--html", "page.html"])
+        == 0
     )
     assert "coverage@2" in capsys.readouterr().out
     assert "coverage@2" in (files / "page.html").read_text()
     assert main(["evaluate", "good.run", "-m", "coverage@2"]) == 2
-    assert "give --catalogue: the ids of all items" in capsys.readouterr().err
+    assert "pass --catalogue: the ids of all items" in capsys.readouterr().err
+
+
+def test_errors_name_the_run_and_the_line(tmp_path, monkeypatch, capsys):
+    """Which of several runs, its file, the line of the second row, and what to write."""
+    monkeypatch.chdir(tmp_path)
+    files = {"q.qrels": "q 0 a 1\n", "a.run": "q Q0 a 1 3 t\n", "c.run": "q Q0 z 1 3 t\n",
+             "b.run": "# two\n\nq Q0 a 1 3 t\nq Q0 b 2 2 t\nq Q0 a 3 1 t\n"}  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    said = "B: b.run:5: query 'q': item 'a' appears twice in the run; -s duplicates=first counts one of them"
+    for command in ("evaluate", "compare"):
+        assert main([command, "q.qrels", "A=a.run", "B=b.run", "-m", "rr"]) == 1
+        assert said in capsys.readouterr().err
+    assert main(["evaluate", "q.qrels", "A=a.run", "B=b.run", "-m", "rr", "-s", "duplicates=first"]) == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert main(["evaluate", "q.qrels", "A=a.run", "C=c.run", "-m", "rr"]) == 0
+    assert "C: no returned item is judged" in capsys.readouterr().err
+    with pytest.raises(rs.errors.DataError, match=r"^y: query 'q': item 'a' appears twice") as caught:
+        rs.compare({"q": ["a"]}, {"x": {"q": ["a"]}, "y": {"q": ["a", "a"]}}, "rr")
+    assert (caught.value.kind, caught.value.item) == ("twice", "a")

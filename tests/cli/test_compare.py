@@ -54,12 +54,13 @@ def test_the_table(files, capsys, monkeypatch):
     lines = out.splitlines()
     assert lines[2].split() == ["rr", "old", f"{(10 + 20 / 2) / 30:.4f}"]
     assert lines[3].split()[:3] == ["new", "0.8000", f"{24 / 30 - 20 / 30:+.4f}"]
-    assert "relevant from grade 1" in out
+    assert "grade" not in out
+    assert main(["compare", "gold.csv", "old.csv", "new.run", "-m", "rr", "-v"]) == 0
+    assert "grade" in capsys.readouterr().out
     monkeypatch.setenv("COLUMNS", "60")
-    assert main(["compare", "gold.csv", "old.csv", "new.run", "-m", "rr", "--quiet"]) == 0
+    assert main(["compare", "gold.csv", "old.csv", "new.run", "-m", "rr"]) == 0
     narrow = capsys.readouterr().out
     assert max(map(len, narrow.splitlines())) <= 60
-    assert "relevant from grade 1" not in narrow
 
 
 @pytest.mark.parametrize("ending", ["json", "json.gz", "parquet"])
@@ -75,7 +76,7 @@ def test_saved_results(files, capsys, ending):
     assert mixed["differences"][0]["high"] == pytest.approx(live["differences"][0]["high"])
     assert shown(capsys, "gold.csv", f"old.{ending}", "new.run")["metrics"] == ["rr", "ap"]
     by = shown(capsys, "gold.csv", f"old.{ending}", f"new.{ending}", "--by", "country")
-    assert any("over 2 slices" in line for line in by["remarks"])
+    assert any("over 2 slices" in line for line in by["notes"])
 
 
 def test_a_file_of_several_runs(files, capsys):
@@ -108,7 +109,7 @@ def test_truths_that_are_json(files, capsys):
 
 def test_options_reach_the_comparison(files, capsys):
     words = ["gold.csv", "old.csv", "new.run", "best.jsonl"]
-    rules = {"baseline": "new", "test": "flips", "correction": "bonferroni", "confidence": 0.9, "margin": 0.02,
+    rules = {"baseline": "new", "test": "randomization", "correction": "bonferroni", "confidence": 0.9, "margin": 0.02,
              "primary": "rr", "resamples": 500, "seed": 3}  # fmt: skip
     given = [word for name, value in rules.items() for word in (f"--{name}", str(value))]
     found = shown(capsys, *words, "-m", "rr,recall@1", *given)
@@ -123,13 +124,13 @@ def test_options_reach_the_comparison(files, capsys):
     )
     whole = shown(capsys, *words[:3], "-m", "rr", "--population", "30")["differences"][0]
     assert (whole["low"], whole["p"]) == (whole["high"], None)
-    assert shown(capsys, *words, "-m", "rr")["correction"] == "max_t"
+    assert shown(capsys, *words, "-m", "rr")["correction"] == "westfall_young"
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "latex", "html", "csv", "tsv", "json"])
 def test_formats(files, capsys, form):
     words = ["compare", "gold.csv", "old.csv", "new.run", "-m", "rr"]
-    assert main([*words, "--format", form]) == 0
+    assert main([*words, "--format", form, "-v"]) == 0  # a file has the definitions
     printed = capsys.readouterr().out
     ending = {"markdown": "md", "latex": "tex", "table": "txt"}.get(form, form)
     assert main([*words, "-o", f"out.{ending}"]) == 0
@@ -194,7 +195,7 @@ def test_groups_of_ids_that_became_text(files, capsys):
 
 
 def test_intervals(files, capsys):
-    words = ["evaluate", "gold.csv", "old.csv", "-m", "rr", "--interval", "--quiet"]
+    words = ["evaluate", "gold.csv", "old.csv", "-m", "rr", "--interval"]
     assert main(words) == 0
     line = capsys.readouterr().out.splitlines()[2]
     found = rs.evaluate("gold.csv", "old.csv", "rr").interval("rr")
@@ -222,3 +223,34 @@ def test_bad_lines_are_left_out_of_a_report(files, capsys):
     assert main(words) == 0
     assert (files / "page.html").read_text().startswith("<!DOCTYPE html>")
     assert "1 bad lines skipped" in capsys.readouterr().err
+
+
+def test_bounds(files, capsys):
+    """7 is the second item of every list of best.jsonl, 5 the first of two thirds of old.csv: both unjudged."""
+    words = ["gold.csv", "old.csv", "best.jsonl", "-m", "precision@1", "--bounds"]
+    (difference,) = shown(capsys, *words)["differences"]
+    assert difference["bounds"] == {"lowest": 0.0, "highest": pytest.approx(2 / 3), "exact": True}
+    assert main(["compare", *words]) == 0
+    assert "at least and at most: the range of the difference" in capsys.readouterr().out
+    assert main(["evaluate", "gold.csv", "old.csv", "-m", "precision@1", "-o", "old.json"]) == 0
+    assert main(["compare", "gold.csv", "old.json", "best.jsonl", "--bounds"]) == 2
+    assert "--bounds needs the lists, and old.json is a saved result" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "text", "place"), [
+    ("twice.run", "1 Q0 7 1 9 t\n1 Q0 10 2 8 t\n1 Q0 10 3 7 t\n", "twice.run:3: "),
+    ("twice.csv", "query,item,score\n\n1,7,9\n1,10,8\n1,10,7\n", "twice.csv:5: "),
+    ("twice.jsonl", '{"query": "1", "item": "10"}\n{"query": "1", "item": "10"}', "twice.jsonl:2: "),
+])  # fmt: skip
+def test_an_item_twice(name, text, place, files, capsys):
+    """Of several runs, the error has the name, the file, the line, and what to write."""
+    (files / name).write_text(text)
+    for command in ("evaluate", "compare"):
+        words = [command, "gold.csv", "old=old.csv", f"mine={name}", "-m", "rr"]
+        assert main(words) == 1
+        problem = "item 10 appears twice in the run; -s duplicates=first counts one of them"
+        assert capsys.readouterr().err.replace("'", "") == f"rankstone: mine: {place}query 1: {problem}\n"
+        assert main([*words, "-s", "duplicates=first"]) == 0
+    assert main(["fuse", "old=old.csv", f"mine={name}"]) == 1
+    error = capsys.readouterr().err.replace("'", "")
+    assert f"mine: {place}query 1: item 10 appears twice; keep one row per item and list" in error

@@ -45,7 +45,7 @@ def test_a_run_to_a_file(files, capsys):
     ]
     assert main([*words, "--depth", "2", "-o", "x.parquet"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "sum of 2 runs (lexical, dense): 2 queries, 4 items" in out
+    assert "comb_sum of 2 runs (lexical, dense): 2 queries, 4 items" in out
     assert "each run's term times its weight: 0.7 (lexical), 0.3 (dense)" in out
     found = rs.fuse([files / "x.parquet"], "sum").to_dict()
     assert found["q1"] == pytest.approx({"a": 0.7, "c": 0.3, "b": 0.0})
@@ -66,14 +66,14 @@ def test_choices(files, capsys):
     ("words", "code", "problem"),
     [
         (["fuse", "one.run", "--set", "kk=1"], 2, "unknown choice or parameter of rrf 'kk'"),
-        (["fuse", "one.run", "--norm", "sum"], 2, "--norm sum would change nothing: rrf goes by ranks"),
+        (["fuse", "one.run", "--norm", "sum"], 2, "--norm sum would have no effect: rrf reads ranks"),
         (["fuse", "one.run", "other.csv", "--weights", "a"], 2, "--weights a: write a number for each run"),
         (["fuse", "one.run", "other.csv", "--weights", "1"], 1, "there are 2 runs but 1 weights"),
-        (["fuse", "one.run", "other.csv", "-c", "ranx"], 2, "other has no query 'q2'; -s queries=union"),
+        (["fuse", "one.run", "other.csv", "-c", "ranx"], 1, "other has no query 'q2'; -s queries=union"),
         (["fuse", "one.run", "one.run"], 2, "one.run is there twice"),
         (["fuse", "-", "-"], 2, "only one file can be read from standard input"),
         (["fuse", "nothing.run"], 1, "nothing.run"),
-        (["fuse", "one.run", "-o", "x.pdf"], 1, "cannot tell the format by the name 'x.pdf'"),
+        (["fuse", "one.run", "-o", "x.pdf"], 1, "unknown format of 'x.pdf'"),
         (["pool", "one.run", "--depth", "0"], 2, "--depth 0; give a whole number from 1"),
     ],
 )
@@ -92,7 +92,7 @@ def test_bad_usage(words):
 def test_pool(files, capsys):
     assert main(["pool", "one.run", "other.csv", "--depth", "2", "--truth", "t.qrels", "-o", "pool.qrels"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "2 items of 2 queries to be judged: the first 2 of one, other; 2 more are judged already" in out
+    assert "2 items of 2 queries to judge: the first 2 of one, other; 2 more are already judged" in out
     assert (files / "pool.qrels").read_text() == "q1 0 b -1\nq2 0 a -1\n"
     assert main(["pool", "one.run", "other.csv", "--depth", "1", "-o", "-", "--to-format", "jsonl"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -49,7 +49,7 @@ def test_nor_does_evaluate(files):
 def test_a_command_that_ends_at_once_has_said_all(command, files, tmp_path):
     words = [sys.executable, "-m", "rankstone", command]
     whole = subprocess.run([*words, *files], check=True, capture_output=True, text=True)
-    assert whole.stdout.count("\n") > 10
+    assert whole.stdout.count("\n") > 8
     assert whole.stderr == ""
     with open(tmp_path / "out.txt", "w") as file:
         subprocess.run([*words, *files], check=True, stdout=file)
@@ -103,3 +103,27 @@ def test_the_same_numbers_on_any_number_of_cores(tmp_path):
         assert dict(other) == dict(one)
         assert other.queries == one.queries
         assert all((other.per_query[label] == one.per_query[label]).all() for label in one)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    ("words", "code", "error"),
+    [
+        ("evaluate {} {} >&-", 1, "Bad file descriptor"),
+        ("evaluate {} {} --format json >&-", 1, "Bad file descriptor"),
+        ("evaluate {} - <&-", 1, "Bad file descriptor"),
+        ("evaluate {} {} >/dev/full", 1, "No space left on device"),
+        ("evaluate {} {} -o /dev/null --format json >&-", 0, ""),
+        ("trec_eval -q {} {} >/dev/full", 1, "trec_eval: standard output: No space left on device"),
+        ("trec_eval -q {} {} >&-", 1, "trec_eval: standard output: Bad file descriptor"),
+        ("trec_eval -q {} - <&-", 2, "trec_eval: cannot read standard input: Bad file descriptor"),
+        ("version >/dev/full", 1, "rankstone: standard output: No space left on device"),
+        ("version >&-", 1, "rankstone: standard output: Bad file descriptor"),
+    ],
+)
+def test_streams_that_are_closed_or_full(words, code, error, files):
+    line = f"{sys.executable} -m rankstone {words.format(*files)}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+    assert error in done.stderr
+    assert done.stderr.count("\n") == bool(error)

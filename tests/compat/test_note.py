@@ -3,6 +3,7 @@
 import ast
 import inspect
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,3 +58,12 @@ def test_the_notes_own_code(original, users, k, masked):
         except ZeroDivisionError:
             continue
         assert getattr(note, name)(true, predicted, k, masks) == expected
+
+
+@pytest.mark.parametrize("items", [(1.0, 2.5), ((1, 2), (3,)), ("a", None), (np.float32(1.5), 2)])
+def test_items_of_any_hashable_type(original, items):
+    one, other = items
+    true, predicted, masks = [[one, other], [other]], [[other, one], [one]], [{one: 1, other: 1}, {one: 0, other: 1}]
+    for name in FUNCTIONS[1:]:
+        for arguments in ((true, predicted, 2), (true, predicted, 2, masks)):
+            assert getattr(note, name)(*arguments) == original[name](*arguments)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rankstone as rs
 from rankstone.compat import ptranking
 
 from .documents import document, functions
@@ -34,6 +35,63 @@ def test_gains_of_an_array():
     gains = ptranking.rele_gain(np.array([[0, 1], [2, 3]]), gain_base=3.0)
     assert gains.tolist() == [[3**0 - 1, 3**1 - 1], [3**2 - 1, 3**3 - 1]]
     assert isinstance(ptranking.rele_gain(2), float)
+
+
+class Tensor:
+    """An array of another library: NumPy's numbers behind the interface of the array API standard."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+        self.dtype, self.shape = self.values.dtype, self.values.shape
+
+    def __array_namespace__(self, api_version=None):
+        return Library
+
+    def __sub__(self, other):
+        return Tensor(self.values - other)
+
+
+class Library:
+    isdtype = staticmethod(np.isdtype)
+
+    @staticmethod
+    def __array_namespace_info__():
+        return np.__array_namespace_info__()
+
+    @staticmethod
+    def astype(array, dtype):
+        return Tensor(array.values.astype(dtype))
+
+    @staticmethod
+    def full_like(array, value):
+        return Tensor(np.full_like(array.values, value))
+
+    @staticmethod
+    def pow(base, exponent):
+        return Tensor(base.values**exponent.values)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_gains_keep_library_and_type(dtype):
+    labels = np.array([0, 1, 3], dtype=dtype)
+    for form in (np.asarray, Tensor):
+        gains = ptranking.rele_gain(form(labels))
+        assert type(gains) is type(form(labels))
+        assert gains.dtype == ("float64" if dtype == "int64" else dtype)
+        assert getattr(gains, "values", gains).tolist() == [2**0 - 1, 2**1 - 1, 2**3 - 1]
+
+
+def test_linear_gain_of_permutation_labels():
+    """LABEL_TYPE.Permutation: labels are n - position, and the gain is the label."""
+    labels = [5, 2, 4, 1, 3]
+    discount = np.log2(3)
+    dcg, ideal = (ptranking.tor_discounted_cumu_gain_at_ks(one, 2, False) for one in (labels, sorted(labels)[::-1]))
+    assert (dcg[1], ideal[1]) == (pytest.approx(5 + 2 / discount), pytest.approx(5 + 4 / discount))
+    for convention in ("ptranking", "ptranking-head"):
+        value = rs.ndcg(labels=labels, k=2, gain="linear", convention=convention)
+        assert value == pytest.approx(dcg[1] / ideal[1])  # 0.8323
+        exponential = (31 + 3 / discount) / (31 + 15 / discount)  # 0.8129, the gain of multi-level labels
+        assert rs.ndcg(labels=labels, k=2, convention=convention) == pytest.approx(exponential)
 
 
 def test_each_value_stays_at_its_k():

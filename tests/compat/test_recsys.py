@@ -5,6 +5,7 @@ from statistics import fmean
 from timeit import repeat
 
 import numpy as np
+import pytest
 
 from rankstone.compat import recsys
 
@@ -84,3 +85,44 @@ def test_loading_does_not_measure():
     assert load < measure / 3
     assert mean.compute() == 1 / 2
     assert recsys.MeanAveragePrecision().get_average_precision_results() == []
+
+
+@pytest.mark.parametrize("item", [1.5, (1, "a"), None, frozenset({2}), np.float32(2.5), b"x"])
+def test_items_of_any_hashable_type(item):
+    """As python-recsys, which asks whether an item is in a list."""
+    ap = recsys.AveragePrecision()
+    ap.load([item, 7], [99, item])
+    assert ap.compute() == 1 / 2
+    decision = recsys.PrecisionRecallF1()
+    decision.load([item, 7], [99, item])
+    assert decision.compute() == (1 / 2, 1 / 2, 1 / 2)
+    means = recsys.MeanAveragePrecision()
+    means.load([item, 7], [99, item])
+    means.load(["a"], ["a"])
+    assert means.compute() == (1 / 2 + 1) / 2
+
+
+def test_equal_numbers_are_one_item():
+    ap = recsys.AveragePrecision()
+    ap.load([1, 2, 3, 4, 5], [99.0, 3.0, 5.0])
+    assert ap.compute() == 0.5833335
+    assert recsys.ReciprocalRank().compute([1.5, 2.5], 2.5) == 1 / 2
+    means = recsys.MeanReciprocalRank()
+    means.load([1.5, 2.5], 2.5)
+    assert means.compute() == 1 / 2
+
+
+def test_one_prediction():
+    """One pair has one error, whichever mean is taken; what is no number goes through the checks of lists."""
+    assert recsys.MAE().compute(4.0, 3.2) == recsys.RMSE().compute(4.0, 3.2) == 0.8
+    with pytest.raises(ValueError, match="inf at position 1"):
+        recsys.MAE().compute(4.0, float("inf"))
+
+
+@pytest.mark.parametrize("n", [2, 5, 200])
+def test_many_predictions(n):
+    pairs = [(1 + at % 5, 1 + at % 7 / 2) for at in range(n)]
+    errors = [abs(actual - predicted) for actual, predicted in pairs]
+    assert recsys.MAE(pairs).compute() == round(sum(errors) / n, 6)
+    assert recsys.RMSE(pairs).compute() == round((sum(error**2 for error in errors) / n) ** 0.5, 6)
+    assert recsys.Pearson(pairs).compute() == pytest.approx(np.corrcoef(np.transpose(pairs))[0, 1], abs=1e-6)

@@ -15,7 +15,7 @@ RUN = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}
 
 
 def test_default_is_rankstone():
-    assert rs.evaluate(TRUTH, RUN, "ap").convention == rs.conventions["rankstone"]
+    assert rs.evaluate(TRUTH, RUN, "ap")._measurement.convention == rs.conventions["rankstone"]
     assert dict(rs.conventions["rankstone"].choices) == {}
 
 
@@ -34,7 +34,7 @@ def test_all_of_them_are_listed_and_work():
         result = rs.evaluate(
             {"q": {"a": 1, "b": 2}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, ["ap@2", "ndcg@2"], convention=name
         )
-        assert result.define("ap@2").cite.endswith(f"convention {name}")
+        assert result.definitions["ap@2"].cite.endswith(f"convention {name}")
     with pytest.raises(TypeError, match="does not support item assignment"):
         known["mine"] = known["ranx"]
     with pytest.raises(KeyError, match="did you mean 'trec_eval'"):
@@ -48,9 +48,8 @@ def test_the_callers_words_come_first():
     assert result["ap(missing='zero')"] == pytest.approx((1 / 1 + 2 / 3) / 3 / 2)
     # hivemall-0.5 divides AP by what was found: its own word for ap gives way to the caller's general one.
     assert rs.evaluate(TRUTH, RUN, "ap@1", convention="hivemall-0.5").per_query["ap@1"][0] == pytest.approx(1 / 1)
-    assert rs.evaluate(TRUTH, RUN, "ap@1", convention="hivemall-0.5", divisor="relevant").per_query["ap@1"][
-        0
-    ] == pytest.approx(1 / 3)
+    result = rs.evaluate(TRUTH, RUN, rs.ap(divisor="relevant") @ 1, convention="hivemall-0.5")
+    assert result.per_query["ap(divisor='relevant')@1"][0] == pytest.approx(1 / 3)
 
 
 def test_with_choices():
@@ -186,7 +185,9 @@ def test_choices_and_conventions_are_readable():
     """One line each, in a terminal and in a notebook."""
     lines = repr(rs.choices).splitlines()
     assert len(lines) == len(rs.choices)
-    assert lines[0].startswith("ties: who goes first among equal scores; 'item_desc' (default), 'item_asc', 'input'")
+    assert lines[0].startswith(
+        "ties: tie-breaking: the order of items with equal scores; 'item_desc' (default), 'item_asc', 'input'"
+    )
     for listing in (rs.choices, rs.conventions, rs.metrics):
         assert repr(listing).count("\n") == len(listing) - 1
         assert listing._repr_html_().count("<tr>") == len(listing)

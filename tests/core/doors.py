@@ -4,17 +4,19 @@ from typing import Any
 
 from rankstone import _core
 from rankstone.align.alignment import Alignment
-from rankstone.data.source import Align
+from rankstone.data.source import AlignOptions
 
 
 def align_dicts(truth: Any, run: Any, **options: Any) -> Alignment:
-    return _core.align_dicts(truth, run, Align(**options))
+    return _core.align_dicts(truth, run, AlignOptions(**options))
 
 
 def align_columns(
     truth_query: Any, truth_item: Any, truth_grade: Any, run_query: Any, run_item: Any, run_score: Any, **options: Any
 ) -> Alignment:
-    return _core.align_columns(truth_query, truth_item, truth_grade, run_query, run_item, run_score, Align(**options))
+    return _core.align_columns(
+        truth_query, truth_item, truth_grade, run_query, run_item, run_score, AlignOptions(**options)
+    )
 
 
 def align_lists(
@@ -29,9 +31,17 @@ def align_lists(
     **options: Any,
 ) -> Alignment:
     return _core.align_lists(
-        truth_offsets, truth_items, truth_grades, run_offsets, run_items, run_scores, run_rows, Align(**options), names
+        truth_offsets,
+        truth_items,
+        truth_grades,
+        run_offsets,
+        run_items,
+        run_scores,
+        run_rows,
+        AlignOptions(**options),
+        names,
     )
 
 
 def align_dense(scores: Any, labels: Any, mask: Any = None, **options: Any) -> Alignment:
-    return _core.align_dense(scores, labels, mask, Align(**options))
+    return _core.align_dense(scores, labels, mask, AlignOptions(**options))

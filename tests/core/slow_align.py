@@ -49,13 +49,13 @@ def slow_align(
     duplicates: str = "error",
     truth_duplicates: str = "error",
     float32: bool = False,
-    zeros: bool = True,
+    keep_zero_grades: bool = True,
     extra_queries: bool = False,
 ) -> Aligned:
     result = Aligned(queries=list(truth), extra=[query for query in run if query not in truth])
     for query in result.queries + (result.extra if extra_queries else []):
         judged = judge(truth.get(query, []), truth_duplicates)
-        grades = [grade for _, _, grade in judged if zeros or grade != 0]
+        grades = [grade for _, _, grade in judged if keep_zero_grades or grade != 0]
         result.truth_grades += grades
         result.ideal_grades += sorted(grades, reverse=True)
         result.truth_offsets.append(len(result.truth_grades))
@@ -77,7 +77,7 @@ def slow_align(
             if not row.may_hit or row.item not in first:
                 continue
             place, grade = first[row.item]
-            if not zeros and grade == 0:
+            if not keep_zero_grades and grade == 0:
                 continue
             result.rank.append(rank)
             result.grade.append(grade)
@@ -98,8 +98,15 @@ def judge(given: list[tuple[Any, float]], truth_duplicates: str) -> list[tuple[A
                 raise ValueError("appears twice in the truth")
             if truth_duplicates == "first":
                 continue
+            if truth_duplicates == "max":
+                judged = [
+                    (other, at, max(first, float(grade)) if other == item else first) for other, at, first in judged
+                ]
+                continue
             if any(item == other and float(grade) != first for other, _, first in judged):
                 raise ValueError("is judged twice, with two grades")
+            if truth_duplicates == "distinct":
+                continue
         judged.append((item, place, float(grade)))
     return judged
 

@@ -29,9 +29,9 @@ OPTIONS = st.fixed_dictionaries(
     {
         "order": st.sampled_from(ORDERS),
         "duplicates": st.sampled_from(DUPLICATES),
-        "truth_duplicates": st.sampled_from(["error", "first", "count"]),
+        "truth_duplicates": st.sampled_from(["error", "first", "count", "distinct", "max"]),
         "float32": st.booleans(),
-        "zeros": st.booleans(),
+        "keep_zero_grades": st.booleans(),
         "extra_queries": st.booleans(),
     }
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankstone import _core
-from rankstone.data.source import Align
+from rankstone.data.source import AlignOptions
 
 FIELDS = ("retrieved", "rank", "grade", "score", "place", "above", "tied")
 
@@ -25,7 +25,7 @@ def test_best_first_or_not(rows, levels, judged):
     mixed = dict(sorted(run.items(), key=lambda pair: hash((pair[0], rows))))
     raised = {**run, items[-1]: 1e9} if rows > 1 else run  # in order but for the last
     for order in ("item_desc", "item_asc"):
-        how = Align(order, threads=1)
+        how = AlignOptions(order, threads=1)
         in_order = told(_core.align_dicts(truth, {"q": run}, how))
         assert in_order == told(_core.align_dicts(truth, {"q": mixed}, how))
         query, item = np.zeros(rows, dtype=np.int64), np.array(items)
@@ -42,4 +42,4 @@ def test_best_first_or_not(rows, levels, judged):
 
 def test_a_score_of_infinity_or_none_that_compares():
     truth, run = {"q": {"a": 1, "b": 1, "c": 1}}, {"q": {"a": float("inf"), "b": 1.0, "c": float("-inf")}}
-    assert _core.align_dicts(truth, run, Align(threads=1)).rank.tolist() == [1, 2, 3]
+    assert _core.align_dicts(truth, run, AlignOptions(threads=1)).rank.tolist() == [1, 2, 3]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rankstone import _core
 from rankstone.data.arrow import as_column
-from rankstone.data.source import Align
+from rankstone.data.source import AlignOptions
 from rankstone.errors import DataError
 
 ORDERS = ("item_desc", "item_asc", "input", "reverse_input")
@@ -72,7 +72,7 @@ def texts(words):
     threads=st.sampled_from((1, 2, 3)),
 )
 def test_equal_to_plain_python(ids, rows, known, order, duplicates, extra, depth, threads):
-    how = Align(order, duplicates=duplicates, extra_queries=extra, threads=threads)
+    how = AlignOptions(order, duplicates=duplicates, extra_queries=extra, threads=threads)
     expected = slow(rows, known, order, duplicates, extra, depth)
     if expected is None:
         with pytest.raises(DataError, match="appears twice in the run"):
@@ -91,9 +91,9 @@ def test_many_rows_in_any_order():
     rng = np.random.default_rng(0)
     query, item = rng.integers(0, 2000, 200_000), rng.permutation(200_000)
     score = rng.random(200_000).round(2)
-    how = Align("item_desc", extra_queries=True)
+    how = AlignOptions("item_desc", extra_queries=True)
     one, two = (
-        _core.first_columns(query[:0], query, item, score, Align(how.order, extra_queries=True, threads=n), 5)
+        _core.first_columns(query[:0], query, item, score, AlignOptions(how.order, extra_queries=True, threads=n), 5)
         for n in (1, 2)
     )
     assert np.array_equal(one[0], two[0])
@@ -106,25 +106,25 @@ def test_many_rows_in_any_order():
 def test_a_score_that_is_no_number():
     with pytest.raises(DataError, match="query 7, item 2: score is nan"):
         _core.first_columns(
-            np.array([7]), np.array([7, 7]), np.array([1, 2]), np.array([0.5, np.nan]), Align(), None
+            np.array([7]), np.array([7, 7]), np.array([1, 2]), np.array([0.5, np.nan]), AlignOptions(), None
         )  # fmt: skip
 
 
 def test_lists_are_named_in_errors():
     offsets, items = np.array([0, 2]), np.array([1, 1])
     with pytest.raises(DataError, match="query 'u1': item 1 appears twice in the run"):
-        _core.first_lists(offsets, items, None, None, Align(), 5, lambda row: ["u1"][row])
+        _core.first_lists(offsets, items, None, None, AlignOptions(), 5, lambda row: ["u1"][row])
     with pytest.raises(DataError, match="row 0: item 1 appears twice in the run"):
-        _core.first_lists(offsets, items, None, None, Align(), 5, None)
+        _core.first_lists(offsets, items, None, None, AlignOptions(), 5, None)
     with pytest.raises(ValueError, match="run_rows: row 0: the run has no row 4"):
-        _core.first_lists(offsets, items, None, np.array([4]), Align(duplicates="count"), 5, None)
+        _core.first_lists(offsets, items, None, np.array([4]), AlignOptions(duplicates="count"), 5, None)
     with pytest.raises(ValueError, match="the last is 9, past the 2 items"):
-        _core.first_lists(np.array([0, 9]), items, None, None, Align(), 5, None)
+        _core.first_lists(np.array([0, 9]), items, None, None, AlignOptions(), 5, None)
 
 
 def test_lists_without_scores_are_in_order():
     offsets, rows, _ = _core.first_lists(
-        np.array([0, 3, 5]), np.array([5, 6, 7, 5, 9]), None, np.array([1, -1, 0]), Align(), 2, None
+        np.array([0, 3, 5]), np.array([5, 6, 7, 5, 9]), None, np.array([1, -1, 0]), AlignOptions(), 2, None
     )
     assert offsets.tolist() == [0, 2, 2, 4]
     assert rows.tolist() == [3, 4, 0, 1]

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from rankstone import _core
-from rankstone.data.source import Align
+from rankstone.data.source import AlignOptions
 from tests.effort import cpu_limit
 
 from .doors import align_columns
@@ -49,7 +49,7 @@ def columns(items: Any) -> None:
 
 
 def stream(items: Any) -> None:
-    made = _core.Stream(np.zeros(COUNT, int), items, None, Align())
+    made = _core.Stream(np.zeros(COUNT, int), items, None, AlignOptions())
     made.find(np.zeros(COUNT, int), items, np.ones(COUNT), 1)
 
 
@@ -72,18 +72,18 @@ def test_the_answer_is_the_same_in_every_process() -> None:
         import hashlib
         import numpy as np, pyarrow as pa
         from rankstone import _core
-        from rankstone.data.source import Align
+        from rankstone.data.source import AlignOptions
 
         chance = np.random.default_rng(1)
         query = pa.array([f"q{n}" for n in chance.integers(0, 30, 3000)])
         item = pa.array([f"item{n}" for n in chance.integers(0, 200, 3000)])
         score = chance.integers(0, 5, 3000).astype(float)
-        how = Align(duplicates="best", truth_duplicates="first")
+        how = AlignOptions(duplicates="best", truth_duplicates="first")
         found = [_core.align_columns(query[:500], item[:500], None, query, item, score, how)]
-        stream = _core.Stream(query[:500], item[:500], None, Align(duplicates="count", truth_duplicates="first"))
+        stream = _core.Stream(query[:500], item[:500], None, AlignOptions(duplicates="count", truth_duplicates="first"))
         extra = stream.find(query, item, score, 2)
         stream.count(query, item, score, 2)
-        found.append(stream.result(Align()))
+        found.append(stream.result(AlignOptions()))
         told = [array.tobytes() for each in found for array in each if isinstance(array, np.ndarray)]
         print(hashlib.sha256(b"".join([*told, extra.tobytes()])).hexdigest())
     """

@@ -5,16 +5,24 @@
 
 import contextlib
 import gc
+import os
+import pickle
 import random
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import rankstone as rs
 from rankstone import _core
-from rankstone.data.source import Align
+from rankstone.data.lines import open_text
+from rankstone.data.source import AlignOptions
+from rankstone.data.trec import read_trec
 from rankstone.errors import DataError
 
 from .doors import align_columns, align_dicts
@@ -393,7 +401,7 @@ def test_an_arrow_array_that_was_handed_over_before() -> None:
 
 
 def stream() -> _core.Stream:
-    made = _core.Stream(np.array([1, 1, 2]), np.array([1, 2, 3]), None, Align(duplicates="count"))
+    made = _core.Stream(np.array([1, 1, 2]), np.array([1, 2, 3]), None, AlignOptions(duplicates="count"))
     made.find(np.array([1, 1, 2, 9]), np.array([2, 2, 3, 4]), np.array([1.0, 1.0, 5.0, 0.0]), 1)
     made.count(np.array([1, 1, 2, 9]), np.array([2, 2, 3, 4]), np.array([1.0, 1.0, 5.0, 0.0]), 1)
     return made
@@ -429,3 +437,257 @@ def test_a_broken_state_of_the_core(case: str) -> None:
         setattr(changed, name, state)
     for before, after in zip((*FINDS, *COUNTS), (*changed.finds, *changed.counts), strict=True):
         np.testing.assert_array_equal(after, before)  # nothing of it was taken
+
+
+def test_sums_over_tied_items_without_a_number() -> None:
+    """Each NaN is a score of its own, and no step of the program goes on for ever."""
+    steps = [
+        ("column", 1, 0, 1, -1, -1),
+        ("column", 1, 1, 2, -1, -1),
+        ("level", 1, 2, 0, 1, -1),
+        ("sum", 0, 3, 2, 1, -1),
+        ("answer", 0, -1, 3, 0, -1),
+    ]
+    program = _core.Program(steps, [(0, None)], [], 4, 3, 0, 1, 0)
+    columns = [np.array([0, 3]), np.array([1.0, 2.0, 4.0]), np.array([0.0, np.nan, np.nan])]
+    (sums,), _ = program.run(1, columns, [], [])
+    assert sums.tolist() == [1.0 + 2.0 + 4.0]
+
+
+# -- memory that others write ----------------------------------------------------------------------------------
+
+WRITING = """
+import sys, threading, numpy as np, pyarrow as pa
+import rankstone as rs
+
+chance, kind, turns = np.random.default_rng(1), sys.argv[1], int(sys.argv[2])
+rows, queries = 60_000, 3
+each = rows // queries
+query, item = np.repeat(np.arange(queries), each), np.tile(np.arange(each), queries)
+score, grade = chance.integers(0, 40, rows).astype(float), chance.integers(0, 3, rows).astype(float)
+offsets = np.arange(0, 5 * (rows + 1), 5, dtype=np.int32)
+text = np.frombuffer("".join(f"{n:05}" for n in item).encode(), np.uint8).copy()
+words = pa.StringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(text))
+codes = item.astype(np.int32)
+indices = pa.Array.from_buffers(pa.int32(), rows, [None, pa.py_buffer(codes)])
+names = pa.DictionaryArray.from_arrays(indices, words[:each])
+target, items, other = {
+    "score": (score, item, chance.integers(0, 3, rows).astype(float)),
+    "grade": (grade, item, np.ones(rows)),
+    "item": (item, item, item[::-1].copy()),
+    "query": (query, item, chance.integers(0, queries, rows)),
+    "offsets": (offsets, words, chance.integers(-(2**31), 2**31 - 1, rows + 1).astype(np.int32)),
+    "text": (text, words, chance.integers(48, 58, len(text)).astype(np.uint8)),
+    "codes": (codes, names, chance.integers(-(2**31), 2**31 - 1, rows).astype(np.int32)),
+}[kind]
+truth, run = rs.columns(query=query, item=items, grade=grade), rs.columns(query=query, item=items, score=score)
+matrix = lambda values: values.reshape(queries, -1)
+known = list(range(each)) if items is item else [f"{n:05}" for n in range(each)]
+own = {"duplicates": "first", "truth_duplicates": "first"}
+calls = [
+    lambda: rs.evaluate(truth, run, "ndcg", **own),
+    lambda: rs.evaluate(matrix(grade), matrix(score), "ap@10"),
+]
+if kind not in ("offsets", "codes"):  # which Arrow's own functions do not check
+    calls += [
+        lambda: rs.fuse({"a": run, "b": run}),
+        lambda: rs.evaluate(truth, run, "gini@100", catalogue=known, **own),
+    ]
+before, end = target.copy(), threading.Event()
+
+def write():
+    while not end.is_set():
+        target[:] = other
+        target[:] = before
+
+thread = threading.Thread(target=write, daemon=True)
+if turns:
+    thread.start()
+for _ in range(turns or 1):
+    for call in calls:
+        try:
+            call()
+        except (ValueError, RuntimeError):
+            if not turns:
+                raise
+end.set()
+print("alive")
+"""
+
+
+@pytest.mark.parametrize("kind", ["score", "grade", "item", "query", "offsets", "text", "codes"])
+def test_arrays_written_by_another_thread(kind: str) -> None:
+    """Each number is read once, or checked: any answer or an error of ours, and the process lives."""
+    command = [sys.executable, "-c", WRITING, kind, "4"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (ended.returncode, ended.stdout, ended.stderr[-300:]) == (0, "alive\n", "")
+
+
+def text_array(offsets: list[int], kind: Any, width: Any) -> pa.Array:
+    buffers = [None, pa.py_buffer(np.array(offsets, width)), pa.py_buffer(b"abc")]
+    return pa.Array.from_buffers(kind, len(offsets) - 1, buffers)
+
+
+def view_array(size: int, buffer: int = 0, offset: int = 0) -> pa.Array:
+    views = np.array([[1, 97, 0, 0], [size, 0, buffer, offset], [1, 98, 0, 0]], np.int32)
+    return pa.Array.from_buffers(pa.string_view(), 3, [None, pa.py_buffer(views), pa.py_buffer(b"x" * 20)])
+
+
+def index_array(indices: list[int]) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), pa.array([*"abc"]), safe=False)
+
+
+INVALID: dict[str, Callable[[], pa.Array]] = {
+    "string back": lambda: text_array([0, 3, 1, 3], pa.string(), np.int32),
+    "string below 0": lambda: text_array([0, -5, 2, 3], pa.string(), np.int32),
+    "string far out": lambda: text_array([0, 900_000_000, 2, 3], pa.string(), np.int32),
+    "large string back": lambda: text_array([0, 3, 1, 3], pa.large_string(), np.int64),
+    "large string below 0": lambda: text_array([0, -(2**40), 2, 3], pa.large_string(), np.int64),
+    "binary back": lambda: text_array([0, 3, 1, 3], pa.binary(), np.int32),
+    "view of negative size": lambda: view_array(-1),
+    "view of no buffer": lambda: view_array(15, buffer=7),
+    "view past its buffer": lambda: view_array(15, offset=10),
+    "view before its buffer": lambda: view_array(15, offset=-4),
+    "index past the dictionary": lambda: index_array([0, 9, 1]),
+    "negative index": lambda: index_array([0, -7, 1]),
+    "dictionary of bad strings": lambda: pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, 2], pa.int8()), text_array([0, 3, 1, 3], pa.string(), np.int32)
+    ),
+}
+
+
+def evaluate_sides(sides: dict[str, dict[str, Any]], make: Callable[..., Any]) -> None:
+    run = make(**sides["run"]) if "run" in sides else {"q": ["a"]}
+    rs.evaluate(make(**sides["truth"]), run, "rr")
+
+
+@pytest.mark.parametrize("case", INVALID)
+@pytest.mark.parametrize("role", ["query", "item"])
+@pytest.mark.parametrize("side", ["truth", "run"])
+def test_an_arrow_array_that_is_not_what_it_says(case: str, role: str, side: str) -> None:
+    good: dict[str, Any] = {"query": pa.array([*"qqq"]), "item": pa.array([*"abc"])}
+    bad = INVALID[case]()
+    for make in (rs.columns, lambda **columns: pa.table(columns)):
+        with pytest.raises(DataError, match=rf"column '{role}' is not a valid Arrow array: "):
+            evaluate_sides({"truth": good} | {side: good | {role: bad}}, make)
+
+
+@pytest.mark.parametrize("offsets", [[0, 2, 1, 3], [0, -1, 2, 3], [0, 9, 2, 3]])
+@pytest.mark.parametrize("kind", [pa.list_, pa.large_list])
+def test_arrow_lists_that_are_not_what_they_say(offsets: list[int], kind: Any) -> None:
+    of, width = kind(pa.string()), np.int32 if kind is pa.list_ else np.int64
+    buffers = [None, pa.py_buffer(np.array(offsets, width))]
+    lists = pa.Array.from_buffers(of, 3, buffers, children=[pa.array([*"abc"])])
+    with pytest.raises(DataError, match="column 'items' is not a valid Arrow array: "):
+        rs.evaluate({"q": ["a"]}, pa.table({"query": [*"qrs"], "items": lists}), "rr")
+
+
+def test_a_dictionary_of_a_dictionary() -> None:
+    inner = pa.DictionaryArray.from_arrays(pa.array([1, 0], pa.int8()), pa.array(["a", "b"]))
+    nested = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), inner)  # b, a
+    zeros = np.zeros(2, int)
+    placed = align_columns(zeros[:1], pa.array(["b"]), None, zeros, nested, np.array([2.0, 1.0]))
+    assert placed.rank.tolist() == [1]
+
+
+# -- files that others write ----
+
+
+def test_a_truth_outlives_its_file(tmp_path: Path) -> None:
+    """Subtopics, the second field of qrels, are read when a metric needs them, and not from the file again."""
+    path = tmp_path / "t.qrels"
+    path.write_text("q 1 a 1\nq 2 b 1\nq 2 c 1\n")
+    for text in ("", "q 9 a 1\nq 8 b 1\nq 7 c 1\n"):
+        truth = rs.read_truth(path)
+        path.write_text(text)
+        assert rs.evaluate(truth, {"q": ["a"]}, "subtopic_recall@5")["subtopic_recall@5"] == 1 / 2
+        path.write_text("q 1 a 1\nq 2 b 1\nq 2 c 1\n")
+
+
+@pytest.mark.parametrize("line_bytes", [30, 300_000, 700_000])
+def test_a_run_in_pieces(tmp_path: Path, line_bytes: int) -> None:
+    """Lines that are longer than the pieces of a file in which threads read it."""
+    path, count = tmp_path / "a.run", 3_000_000 // line_bytes
+    path.write_text("".join(f"q{n // 9} Q0 {n:x<{line_bytes}} 1 {n}.5 tag\n" for n in range(count)))
+    run = rs.read_run(path)
+    assert run.score.tolist() == [n + 0.5 for n in range(count)]
+    assert [name.rstrip("x") for name in run.item.to_pylist()] == [str(n) for n in range(count)]
+
+
+def test_a_run_that_is_cut_while_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    path.write_text("".join(f"q{n // 100} Q0 d{n} 1 {n}.5 tag\n" for n in range(20_000)))
+    text = open_text(str(path))
+    os.truncate(path, 100_000)
+    rows = read_trec(text, "run", skip=True)
+    assert 0 < len(rows.score) < 20_000
+
+
+def test_a_truth_of_qrels_and_an_evaluator_are_pickled(tmp_path: Path) -> None:
+    path = tmp_path / "t.qrels"
+    for text in ("q 1 a 1\nq 2 b 1\n", "q 1 a 1\nq 2 b 1_\nq 2 b 1\n"):  # as it should be, and with a bad line
+        path.write_text(text)
+        truth = pickle.loads(pickle.dumps(rs.read_truth(path, on_error="skip")))
+        evaluator = pickle.loads(pickle.dumps(rs.Evaluator(["rr", "subtopic_recall@5"], threshold=1)))
+        assert dict(evaluator(truth, {"q": ["x", "a"]})) == {"rr": 1 / 2, "subtopic_recall@5": 1 / 2}
+
+
+# -- the end ---------------------------------------------------------------------------------------------------
+
+ENDING = """
+import threading, time, numpy as np, rankstone as rs
+
+query = np.repeat(np.arange(3000), 500)
+run = rs.columns(query=query, item=np.tile(np.arange(500), 3000), score=np.random.default_rng(0).random(len(query)))
+truth = rs.columns(query=query, item=run.item)
+
+def work():
+    while True:
+        rs.evaluate(truth, run, ["ndcg@10", "ap"])
+
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(%s)
+"""
+
+
+def test_the_program_ends_while_threads_evaluate() -> None:
+    for after in (0.2, 0.5):
+        ended = subprocess.run([sys.executable, "-c", ENDING % after], capture_output=True, text=True, timeout=100)
+        assert (ended.returncode, ended.stderr) == (0, "")
+
+
+SIGNALLED = """
+import signal, sys, time, numpy as np, pyarrow as pa, rankstone as rs
+
+form, rows = sys.argv[1], int(sys.argv[2])
+ids = [f"item {n:09}" for n in np.random.default_rng(0).permutation(rows)]
+zeros, ones = np.zeros(rows, int), np.ones(rows)
+truth, run = {
+    "columns": lambda: (rs.columns(query=zeros, item=pa.array(ids), grade=ones),
+                        rs.columns(query=zeros, item=pa.array(ids), score=ones)),
+    "dicts": lambda: ({"q": dict.fromkeys(ids, 1)}, {"q": dict.fromkeys(ids, 1.0)}),
+    "a short truth": lambda: ({"q": ids[:9]}, {"q": dict(zip(ids, range(rows)))}),
+    "lists": lambda: ({"q": ids[::-1]}, {"q": ids}),
+}[form]()
+
+heard = []
+signal.signal(signal.SIGPROF, lambda *_: heard.append(time.process_time()))
+heard.append(time.process_time())
+signal.setitimer(signal.ITIMER_PROF, 0.004, 0.004)  # seconds of the CPU, as the process time
+rs.evaluate(truth, run, "ap")
+signal.setitimer(signal.ITIMER_PROF, 0)
+heard.append(time.process_time())
+print(np.diff(heard).max() / (heard[-1] - heard[0]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("form", "rows"), [("columns", 1_000_000), ("dicts", 1_000_000), ("a short truth", 4_000_000), ("lists", 1_000_000)]
+)
+def test_signals_are_heard_within_one_query(form: str, rows: int) -> None:
+    """The longest share of the CPU time in which no signal is heard: 0.6 and more where the core does not look."""
+    command = [sys.executable, "-c", SIGNALLED, form, str(rows)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    assert float(ended.stdout) < 1 / 2

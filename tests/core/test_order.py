@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankstone import _core
-from rankstone.data.source import Align
+from rankstone.data.source import AlignOptions
 from rankstone.errors import DataError
 from tests.effort import examples
 
@@ -161,7 +161,7 @@ def test_what_is_shown_and_what_is_one_item(ids: str) -> None:
     query, item, score = run.columns(ids)
     one, other, third = run.at(grouped).columns(ids)
     for threads in (1, 4):
-        how = Align(threads=threads, extra_queries=True)
+        how = AlignOptions(threads=threads, extra_queries=True)
         for depth in (1, 7, None):
             offsets, rows, dropped = _core.first_columns(query[:0], query, item, score, how, depth)
             wanted = _core.first_columns(one[:0], one, other, third, how, depth)

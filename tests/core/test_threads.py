@@ -13,7 +13,7 @@ import pytest
 
 import rankstone as rs
 from rankstone import _core
-from rankstone.data.source import Align
+from rankstone.data.source import AlignOptions
 
 ROWS = 100_000  # enough for the core to share them out
 CHANCE = np.random.default_rng(7)
@@ -25,20 +25,22 @@ TREC = b"".join(b"q%d Q0 d%d 1 %f t\n" % row for row in zip(QUERY, ITEM, SCORE, 
 
 
 def columns(items: Any, threads: int) -> Any:
-    how = Align(duplicates="best", truth_duplicates="first", threads=threads)
+    how = AlignOptions(duplicates="best", truth_duplicates="first", threads=threads)
     return _core.align_columns(QUERY[:2000], items[:2000], None, QUERY, items, SCORE, how)[2:14]
 
 
-def dense(threads: int, zeros: bool = True) -> Any:
+def dense(threads: int, keep_zero_grades: bool = True) -> Any:
     scores = SCORE.reshape(-1, 100)
-    return _core.align_dense(scores, (scores > 50).astype(float), None, Align(zeros=zeros, threads=threads))[2:14]
+    return _core.align_dense(
+        scores, (scores > 50).astype(float), None, AlignOptions(keep_zero_grades=keep_zero_grades, threads=threads)
+    )[2:14]
 
 
 def stream(items: Any, threads: int) -> Any:
-    made = _core.Stream(QUERY[:2000], items[:2000], None, Align(duplicates="count", truth_duplicates="first"))
+    made = _core.Stream(QUERY[:2000], items[:2000], None, AlignOptions(duplicates="count", truth_duplicates="first"))
     found = made.find(QUERY, items, SCORE, threads)
     made.count(QUERY, items, SCORE, threads)
-    return [found, *made.result(Align(threads=threads))[2:14]]
+    return [found, *made.result(AlignOptions(threads=threads))[2:14]]
 
 
 def text(threads: int) -> Any:
@@ -50,7 +52,7 @@ CALLS: dict[str, Callable[[int], Any]] = {
     "columns": lambda threads: columns(ITEM, threads),
     "columns of text": lambda threads: columns(TEXT, threads),
     "matrices": dense,
-    "matrices without zeros": lambda threads: dense(threads, zeros=False),
+    "matrices without zeros": lambda threads: dense(threads, keep_zero_grades=False),
     "stream": lambda threads: stream(ITEM, threads),
     "stream of text": lambda threads: stream(TEXT, threads),
     "TREC": text,
@@ -72,7 +74,7 @@ def test_memory_that_is_used_again() -> None:
     def call(size: int) -> Any:
         chance = np.random.default_rng(size)
         query, score = chance.integers(0, 5000, size), chance.random(size)
-        how = Align(truth_duplicates="first", threads=1 + size % 2)
+        how = AlignOptions(truth_duplicates="first", threads=1 + size % 2)
         return _core.align_columns(query[::7], np.arange(size)[::7], None, query, np.arange(size), score, how)[2:14]
 
     sizes = [400_001, 700_002, 350_003, 900_004, 400_005]  # rows of 24 bytes: 8 MB and more
@@ -92,10 +94,10 @@ def test_one_stream_fed_by_several_threads() -> None:
     choices: Any = {"duplicates": "count", "truth_duplicates": "first"}
     several, alone = (rs.Stream(truth, ["ap", "ndcg@10"], threads=2, **choices) for _ in range(2))
     with ThreadPoolExecutor(4) as pool:
-        for work in (several.find, several.count):
+        for work in (several.first_pass, several.second_pass):
             list(pool.map(work, batches))
     for batch in batches:
-        alone.find(batch)
+        alone.first_pass(batch)
     for batch in batches:
-        alone.count(batch)
+        alone.second_pass(batch)
     assert dict(several.compute()) == dict(alone.compute())

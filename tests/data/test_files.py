@@ -260,7 +260,7 @@ def test_ids_are_whole_numbers_only_if_all_of_them_are_written_so(file: Any) -> 
         ("user,qid,item,score\nq,q,d,1\n", "run.csv:1: the run's query could be 'user' or 'qid'; rename one, "
          "or name it: columns={'query': ...}"),
         ("1,2,3,4\n", "run.csv:1: expected 3 columns (query item score) or 2 in a file without a header line, found 4; "
-         "say which is which: columns={'query': 0, 'item': 1, 'score': 2}"),
+         "pass columns={'query': 0, 'item': 1, 'score': 2}"),
     ],
 )  # fmt: skip
 def test_bad_csv(file: Any, text: str | bytes, said: str) -> None:
@@ -349,7 +349,7 @@ def test_parquet_file_folder_and_pattern(tmp_path: Path) -> None:
     assert rows(read_run(tmp_path / "parts")) == RUN
     assert rows(read_run(f"{tmp_path}/parts/part-*.parquet")) == RUN
     assert rows(read_run(f"{tmp_path}/**/part-?.parquet")) == RUN
-    assert problem(read_run, tmp_path / "none-*.parquet") == "none-*.parquet: no file has such a name"
+    assert problem(read_run, tmp_path / "none-*.parquet") == "none-*.parquet: no file matches this pattern"
     assert "only be read as parquet" in problem(read_run, tmp_path / "parts", format="csv")
     odd = tmp_path / "a[1].parquet"
     pq.write_table(run, odd)
@@ -413,12 +413,14 @@ def test_letor_rows_without_documents_are_numbered(file: Any) -> None:
     path = file("x.letor", "# features\n" + LETOR.replace("#docid = GX1", ""))
     assert rows(read_truth(path)) == [(10, 1, 2.0), (10, 2, 0.0), (7, 3, 1.0)]
     scores = file("model.out", "1\n2\n3\n")
-    assert rows(read_run(scores, beside=path)) == [(10, 1, 1.0), (10, 2, 2.0), (7, 3, 3.0)]
+    assert rows(read_run(scores, features=path)) == [(10, 1, 1.0), (10, 2, 2.0), (7, 3, 3.0)]
 
 
 def test_groups_beside_the_rows(file: Any) -> None:
     path = file("x.test", "2 1:0.5\n0 1:0.1 2:4\n1 2:3\n")
-    assert problem(read_truth, path).startswith("x.test:1: has no qid, and there is no file of group sizes beside it: ")
+    assert problem(read_truth, path).startswith(
+        "x.test:1: has no qid, and there is no file of group sizes next to it: "
+    )
     group = file("x.test.query", "1\n0\n2\n")
     assert rows(read_truth(path)) == [(1, 1, 2.0), (3, 2, 0.0), (3, 3, 1.0)]
     file("x.test.query", "1\n1\n")
@@ -442,7 +444,7 @@ def test_bad_letor_and_scores(file: Any) -> None:
     scores = file("x.txt.scores", "1\n2\nx\n")
     assert problem(read_run, scores) == "x.txt.scores:3: score 'x' is not a number"
     lonely = file("y.scores", "1\n")
-    assert "give beside=" in problem(read_run, lonely)
+    assert "pass features=" in problem(read_run, lonely)
 
 
 # -- formats, compression, standard input ----------------------------------------------------------------------
@@ -466,13 +468,13 @@ def test_compressed(file: Any, form: str, suffix: str, compress: Any) -> None:
 
 
 @pytest.mark.parametrize("form", SAME)
-def test_format_told_by_the_first_lines(file: Any, form: str) -> None:
+def test_format_detected_by_the_first_lines(file: Any, form: str) -> None:
     assert rows(read_run(file("a.txt", SAME[form]))) == RUN
     assert rows(read_run(file("noname", "\n" + SAME[form]))) == RUN
     assert rows(read_run(file("a.data", SAME[form]), format=form)) == RUN
 
 
-def test_parquet_is_told_by_its_first_bytes(tmp_path: Path) -> None:
+def test_parquet_is_detected_by_its_first_bytes(tmp_path: Path) -> None:
     pq.write_table(table(RUN, "score"), tmp_path / "noname")
     assert rows(read_run(tmp_path / "noname")) == RUN
     (tmp_path / "a.gz").write_bytes(gzip.compress((tmp_path / "noname").read_bytes()))
@@ -530,7 +532,7 @@ def test_fields_between_two_colons(file: Any) -> None:
     path = file("ratings.dat", "1::1193::5::978300760\n1::661::3::978302109\n")
     assert problem(read_truth, path) == (
         "ratings.dat:1: expected 3 columns (query item grade) or 2 in a file without a header line, found 4; "
-        "say which is which: columns={'query': 0, 'item': 1, 'grade': 2}"
+        "pass columns={'query': 0, 'item': 1, 'grade': 2}"
     )
     columns = {"query": 0, "item": 1, "grade": 2}
     assert rows(read_truth(path, columns=columns)) == [(1, 1193, 5.0), (1, 661, 3.0)]
@@ -538,11 +540,11 @@ def test_fields_between_two_colons(file: Any) -> None:
     assert problem(read_truth, bad, columns=columns) == "ratings.dat:2: grade 'x' is not a number"
 
 
-def test_a_format_that_cannot_be_told(file: Any) -> None:
+def test_a_format_that_cannot_be_detected(file: Any) -> None:
     said = problem(read_run, file("notes.txt", "hello world\n"))
     assert said == (
-        "notes.txt: cannot tell its format by its name or its first line 'hello world'; give format=, one of "
-        + ", ".join(FORMATS)
+        "notes.txt: unknown format: neither the extension nor the first line 'hello world' determines it; "
+        "pass format=, one of " + ", ".join(FORMATS)
     )
     with pytest.raises(ValueError, match="unknown format 'xls'; choose from trec, csv"):
         read_run("a", format="xls")
@@ -604,7 +606,7 @@ def test_a_truth_has_no_scores(file: Any) -> None:
     assert rows(read_truth(file("qrels.jsonl", line))) == [("1", "d1", 2.0)]
 
 
-def test_numbers_that_nobody_knows(file: Any) -> None:
+def test_unknown_columns_of_numbers(file: Any) -> None:
     """Not in ranked order without a word."""
     said = problem(read_run, file("a.csv", "query,item,bm25\nq,d,0.5\nq,e,0.75\n"))
     assert said.startswith("a.csv:1: the run has no score column, and 'bm25' could be it; name it: columns={'score': ")
@@ -637,9 +639,9 @@ def test_a_third_column_that_counts_is_a_rank(file: Any, text: str, ranks: bool)
     given = [float(line.split("\t")[2]) for line in text.splitlines()]
     assert np.asarray(read.score).tolist() == [-value if ranks else value for value in given]
     said = (f"{path}: the third column counts 1, 2, 3 in each query: read as ranks",) if ranks else ()
-    assert read.remarks == said
+    assert read.notes == said
     truth = {1: {"d1": 1}}
-    assert set(said) <= set(rs.evaluate(truth, path, "rr").remarks())
+    assert set(said) <= set(rs.evaluate(truth, path, "rr").notes)
     named = {"query": 0, "item": 1, "score": 2}
     assert np.asarray(read_run(path, columns=named).score).tolist() == given
 
@@ -648,7 +650,7 @@ def test_a_count_that_breaks_off_is_not_guessed(file: Any) -> None:
     said = problem(read_run, file("run.tsv", "1\td1\t1\n1\td9\t2\n2\td3\t7\n"))
     assert said == (
         "run.tsv: its third column counts 1, 2, 3 as ranks do, but is 7 for query 2, item 'd3'; "
-        "say which: columns={'query': 0, 'item': 1, 'rank': 2}, or 'score': 2"
+        "pass columns={'query': 0, 'item': 1, 'rank': 2}, or 'score': 2"
     )
 
 
@@ -661,11 +663,11 @@ def test_scores_or_ranks_in_batches(file: Any, size: int, monkeypatch: pytest.Mo
     path = file("run.tsv", text)
     said = f"{path}: the third column counts 1, 2, 3 in each query: read as ranks"
     if size < 14:  # one row: neither
-        with pytest.raises(FileError, match="cannot tell whether its third column is a score or a rank; say which"):
+        with pytest.raises(FileError, match="its third column is a score or a rank; pass columns="):
             evaluate_file(truth, path, "rr")
         return
     result = evaluate_file(truth, path, "rr")
-    assert (result["rr"], result.remarks()[-1]) == (1 / 2, said)
+    assert (result["rr"], result.notes[-1]) == (1 / 2, said)
     for bad in ("5\td1\t1\n5\td2\t9\n", "5\td1\t0.5\n"):
         with pytest.raises(FileError, match="its third column counts 1, 2, 3 as ranks do, but is"):
             evaluate_file(truth, file("run.tsv", text + bad), "rr")
@@ -783,7 +785,7 @@ def test_strings_of_more_than_two_gigabytes_fit(file: Any, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.run", "a.jsonl", "a.json"])
-def test_one_error_is_told_once(file: Any, name: str) -> None:
+def test_one_error_is_raised_once(file: Any, name: str) -> None:
     """And not how many ways of reading were tried."""
     text = {"a.csv": CSV_RUN + "q\n", "a.run": TREC_RUN + "q\n", "a.jsonl": JSON_RUN + "{\n", "a.json": '{"q": 1}'}
     with pytest.raises(FileError) as caught:

@@ -18,6 +18,7 @@ from rankstone.data import json_files
 from rankstone.data import lines as text_files
 from rankstone.data.lines import IrregularError
 from rankstone.data.lists import Lists
+from rankstone.data.roles import NAMES
 from rankstone.data.tables import as_columns
 from rankstone.errors import FileError
 from rankstone.evaluate.stream import evaluate_file
@@ -86,7 +87,7 @@ def test_a_run_in_batches(tmp_path: Path, truth: Path, name: str, size: int, mon
     monkeypatch.setattr(text_files, "BATCH_BYTES", size)
     path = write(tmp_path / name, SHAPES[name])
     assert evaluate_file(truth, path, "rr").per_query["rr"].tolist() == RR
-    with pytest.raises(ValueError, match="query 'q3' has an empty list, which a run in batches cannot tell"):
+    with pytest.raises(ValueError, match="query 'q3' has an empty list, which a run in batches cannot distinguish"):
         evaluate_file(truth, path, "rr", missing="skip")
 
 
@@ -208,11 +209,24 @@ def test_bad_lists_in_parquet(tmp_path: Path, column: str, values: Any, said: st
     [
         ('{"q1": {"a": 1},\n "q2": {"b": "x"}}', "2: query 'q2': score 'x' is not a number"),
         ('{"q1": {"a": 1},\n "q2": ["b"]}',
-         "2: query 'q2' has no numbers beside its items, unlike the queries before it"),
+         "2: query 'q2' has no scores for its items, unlike the queries before it"),
         ('{"q1": ["a"],\n\n "q2": "b"}', "3: query 'q2': expected a list of items or {item: score}, found 'b'"),
         ('{"q1": ["a", ["b", 1]]}', "1: query 'q1': item ['b', 1] is neither a whole number nor a string"),
         ('{"q1": [["a", 1], ["b"]]}', "1: query 'q1': expected [item, score], found ['b']"),
-        ('{"q1": [{"x": 1}]}', "1: query 'q1': the object has no column 'id'; it has 'x'"),
+        ('{"q1": [{"x": 1}]}',
+         f"1: query 'q1': the object has no item column among 'x'; usual names are {', '.join(NAMES['item'])}; "
+         "or name it: columns={'item': ...}"),
+        ('{"q1": {"a": 1},\n "q2": {"b": 1, "a": 2, "b": 3}}', "2: an object has twice the key 'b'"),
+        ('{"q1": ["a"],\n "q2": ["b"],\n "q1": ["c"]}', "3: an object has twice the key 'q1'"),
+        ('{"q1": [{"id": "a"}, {"id": 1, "id": 2}]}', "1: an object has twice the key 'id'"),
+        ('[{"query": "q1", "item": "a", "score": 1},\n {"query": "q1", "query": "q2", "item": "a", "score": 1}]',
+         "2: an object has twice the key 'query'"),
+        ('{"query": "q1", "item": "a", "score": 1}\n{"query": "q1", "item": "b", "score": 1, "score": 2}',
+         "2: an object has twice the key 'score'"),
+        ('{"query": "q1", "item": "a", "note": 1}\n{"query": "q1", "item": "b", "note": 1, "note": 2}',
+         "2: an object has twice the key 'note'"),
+        ('{"query": "q1", "item": "a", "score": 1}\n{"query": "q1", "item": "b", "score": 1, "sc\\u006fre": 2}',
+         "2: an object has twice the key 'score'"),
         ('{"q1": [{"id": 1}, {"x": 2}]}', "1: query 'q1': {'x': 2} has no 'id'"),
         ('{"q1": ["a"],\n "q2": ["b"', "2: is not JSON: Expecting ',' delimiter"),
         ('{"q1": ["a"],\n "q2": ["b"]', "2: is not JSON: it ends too early"),
@@ -245,7 +259,7 @@ def test_columns_are_not_queries(tmp_path: Path) -> None:
     rows = pd.DataFrame({"query": ["q1", "q1"], "item": ["a", "b"], "score": [1.0, 2.0]})
     path = tmp_path / "run.json"
     rows.to_json(path)
-    with pytest.raises(FileError, match=r"has an entry for each column \('query', 'item', 'score'\); write an object"):
+    with pytest.raises(FileError, match=r"has one entry per column \('query', 'item', 'score'\); write one object"):
         rs.read_run(path)
     rows.to_json(path, orient="records")
     assert rs.evaluate({"q1": ["a"]}, path, "rr")["rr"] == 1 / 2

@@ -57,7 +57,7 @@ def test_deep_learning_2019_as_others_write_it(
         monkeypatch.setattr(text_files, "BATCH_BYTES", 1 << 16)
     result = rs.evaluate(shared("data/dl19/2019qrels-pass.txt"), path, "ndcg@10", convention="trec_eval")
     assert f"{result['ndcg@10']:.4f}" == "0.4973"
-    assert any("read as ranks" in line for line in result.remarks()) == (form == "MS MARCO")
+    assert any("read as ranks" in line for line in result.notes) == (form == "MS MARCO")
 
 
 @pytest.mark.parametrize("form", ["BEIR", "MS MARCO", "ranx"])
@@ -137,8 +137,8 @@ def test_lenskit_java(shared: Shared, tmp_path: Path) -> None:
     for algorithm, part in parts.items():
         path = tmp_path / f"{algorithm}.csv"
         path.write_text(header + "".join(part))
-        result = rs.evaluate(truth, read_run(path), ["ndcg", "rr"], discount="log2(max(rank,2))")
-        for query, ndcg, rr in zip(result.queries, result.per_query["ndcg"], result.per_query["rr"], strict=True):
+        result = rs.evaluate(truth, read_run(path), ["ndcg(discount='log2(max(rank,2))')", "rr"])
+        for query, ndcg, rr in zip(result.queries, *result.per_query.values(), strict=True):
             found[algorithm, query] = ndcg, rr
     assert len(parts) == 8
     assert len(expected) == 100
@@ -157,7 +157,7 @@ def test_lightgbm_groups(shared: Shared, tmp_path: Path) -> None:
         labels.append(float(label))
         scores.append(float(dict(one.split(":") for one in features).get("9", 0)))
     (tmp_path / "feature.scores").write_text("\n".join(map(str, scores)))
-    truth, run = read_truth(path), read_run(tmp_path / "feature.scores", beside=path)
+    truth, run = read_truth(path), read_run(tmp_path / "feature.scores", features=path)
     result = rs.evaluate(truth, run, ["ndcg(gain='exp2')@5", "rr"], ties="input")
 
     sizes = [int(size) for size in shared("data/lightgbm/rank.test.query").read_text().split()]

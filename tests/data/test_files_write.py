@@ -3,7 +3,9 @@
 import io
 import json
 import os
+import signal
 import stat
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
+from rankstone.data import atomic as writing
+from rankstone.data.atomic import replacing
 from rankstone.data.columns import Columns
 from rankstone.data.files import read_run, read_truth
 from rankstone.errors import FileError
-from rankstone.results import export as writing
-from rankstone.results.export import convert, replacing, write
+from rankstone.results.export import convert, write
 
 FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
 
@@ -54,7 +57,7 @@ def test_parquet(result: rs.Result, tmp_path: Path) -> None:
     assert table.equals(result.to_arrow())
     assert (
         json.loads(table.schema.metadata[b"rankstone"])["runs"]["run"]["definitions"]["rr"]["cite"]
-        == result.define("rr").cite
+        == result.definitions["rr"].cite
     )
 
 
@@ -66,15 +69,15 @@ def test_one_file_and_nothing_beside_it(result: rs.Result, tmp_path: Path, name:
 
 def test_for_people(result: rs.Result, tmp_path: Path) -> None:
     """The table that is printed, with the definitions under it."""
-    for ending, end in {"txt": "", "md": "\\_", "tex": "% ", "html": "<table"}.items():
+    for ending, end in {"txt": "", "md": "| rr ", "tex": "% ", "html": "<table"}.items():
         write(result, tmp_path / f"a.{ending}")
         text = (tmp_path / f"a.{ending}").read_text()
         assert "0.7500" in text
         assert "rank of the first relevant item" in text
         assert end in text
-    assert (tmp_path / "a.txt").read_text() == f"{result}\n"
+    assert (tmp_path / "a.txt").read_text() == f"{result.render(verbose=True)}\n"
     assert (tmp_path / "a.md").read_text().splitlines()[0] == "| metric  |   mean |"
-    assert (tmp_path / "a.tex").read_text() == f"{result.to_latex()}\n"
+    assert (tmp_path / "a.tex").read_text() == f"{result.render('latex', verbose=True)}\n"
 
 
 def test_trec(result: rs.Result, tmp_path: Path) -> None:
@@ -103,7 +106,7 @@ def test_compressed_by_its_name(result: rs.Result, tmp_path: Path, suffix: str) 
     path = tmp_path / f"a.csv.{suffix}"
     write(result, path)
     assert not path.read_bytes().startswith(b"query")
-    read = read_run(path, columns={"query": "query", "item": "query", "score": "rr"})
+    read = read_run(path, columns={"query": "query", "item": "num_ret", "score": "rr"})
     assert np.asarray(read.score).tolist() == [1.0, 0.5]
     with pytest.raises(ValueError, match="Parquet compresses by itself"):
         write(result, tmp_path / f"a.parquet.{suffix}")
@@ -121,7 +124,7 @@ def test_ids_and_names_with_separators_in_them(tmp_path: Path) -> None:
 
 
 def test_unknown_endings_and_formats(result: rs.Result, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"cannot tell the format by the name .*; end it with \.csv, \.tsv"):
+    with pytest.raises(ValueError, match=r"unknown format of .*; use the extension \.csv, \.tsv"):
         write(result, tmp_path / "a.doc")
     with pytest.raises(ValueError, match="unknown format 'doc'; choose from csv, html, json, jsonl, latex, markdown"):
         write(result, tmp_path / "a.csv", "doc")
@@ -293,3 +296,66 @@ def test_converting_a_bad_file(tmp_path: Path) -> None:
     assert (tmp_path / "out.qrels").read_text() == "1 0 8 1\n"
     with pytest.raises(ValueError, match="unknown kind 'ratings'; choose from truth, run"):
         convert(tmp_path / "in.csv", tmp_path / "out.qrels", "ratings")
+
+
+KILLED = """
+import os, signal, sys
+from rankstone.data.atomic import replacing
+with replacing(sys.argv[1]) as stream:
+    stream.write(b"half of it")
+    stream.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="the system has no files without a name")
+def test_a_killed_writer_leaves_nothing(tmp_path: Path) -> None:
+    try:
+        os.close(os.open(tmp_path, os.O_TMPFILE | os.O_RDWR))
+    except OSError:
+        pytest.skip("the file system has no files without a name")
+    (tmp_path / "a.json").write_text("before")
+    done = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "a.json"], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.json", "before")]
+
+
+@pytest.mark.parametrize("nameless", [True, False])
+def test_the_mode_is_that_of_the_file_at_any_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nameless: bool
+) -> None:
+    if not nameless:
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    path = tmp_path / "secret.csv"
+    path.write_text("before")
+    path.chmod(0o600)
+    with replacing(path) as stream:
+        stream.write(b"after")
+        assert {stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()} == {0o600}
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("after", 0o600)
+    with replacing(tmp_path / "new.csv") as stream:
+        stream.write(b"after")
+    (tmp_path / "plain.csv").write_text("after")
+    assert (tmp_path / "new.csv").stat().st_mode == (tmp_path / "plain.csv").stat().st_mode
+    assert {each.name for each in tmp_path.iterdir()} == {"secret.csv", "new.csv", "plain.csv"}
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+def test_a_plot_is_there_whole_or_not_at_all(
+    result: rs.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    if ending != "svg":
+        pytest.importorskip("matplotlib")
+    path, plot = tmp_path / f"a.{ending}", result.plot("rr@{1..3}")
+    plot.save(path)
+    before = path.read_bytes()
+    assert before[:4] in (b"<svg", b"\x89PNG", b"%PDF")
+
+    def full(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="the disk is full"):
+        plot.save(path)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]

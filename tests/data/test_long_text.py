@@ -8,9 +8,9 @@ import pytest
 import rankstone as rs
 from rankstone.data.files import read_run, read_truth
 from rankstone.errors import FileError
-from rankstone.explain.identify import asked
+from rankstone.explain.identify import parse_reported
 from rankstone.metrics.registry import parse
-from rankstone.trec_eval.lists import read_judgments, read_results
+from rankstone.trec_eval.ranked_lists import read_judgments, read_results
 from tests.effort import cpu_limit
 
 SIZE = 1_000_000  # letters: once through them takes milliseconds, a million times hours
@@ -82,12 +82,12 @@ def test_a_metric_that_is_none(text: str) -> None:
 @pytest.mark.parametrize("text", REPORTED)
 def test_a_reported_value_that_is_none(text: str) -> None:
     with pytest.raises(ValueError, match="cannot read"), cpu_limit(SECONDS):
-        asked(REPORTED[text](SIZE))
+        parse_reported(REPORTED[text](SIZE))
 
 
 @pytest.mark.parametrize(
     "text", ["ndcg@10 = 0.47", "ndcg@10:0.47", " ndcg@10  0.47 ", "ndcg@10 =\t47%", "ndcg@10 : 47 % "]
 )
 def test_how_a_reported_value_is_written(text: str) -> None:
-    metric, value = asked(text)
+    metric, value = parse_reported(text)
     assert (metric, value) == (rs.metrics.ndcg @ 10, "47%" if "%" in text else "0.47")

@@ -361,7 +361,7 @@ def test_which_of_two_rows_stays(rule, rank):
     assert rs.evaluate(rs.columns(query=[1], item=[5]), run, "rr", duplicates=rule)["rr"] == pytest.approx(1 / rank)
 
 
-@pytest.mark.parametrize(("rule", "recall"), [("first", 1 / 2), ("count", 1 / 3)])
+@pytest.mark.parametrize(("rule", "recall"), [("first", 1 / 2), ("count", 1 / 3), ("distinct", 1 / 2), ("max", 1 / 2)])
 def test_an_item_twice_in_the_truth(rule, recall):
     assert rs.evaluate({"q": ["a", "b", "b"]}, {"q": ["a"]}, "recall", truth_duplicates=rule)[
         "recall"
@@ -404,7 +404,7 @@ BAD = {
         OK_TRUTH,
         {"q": [["a"]]},
         TypeError,
-        r"query 'q': \['a'\] is no pair of an item and a number",
+        r"query 'q': \['a'\] is not a pair of an item and a number",
     ),
     "ids of two kinds": (
         OK_TRUTH,
@@ -515,11 +515,11 @@ def test_list_columns_of_polars_with_text_queries():
 
 def test_a_bad_list_is_called_by_its_query():
     truth, run = rs.lists([[1], [2]], query=["u1", "u2"]), rs.lists([[5, 5], [1]], query=["u2", "u1"])
-    with pytest.raises(rs.errors.DataError, match=r"^query 'u2': item 5 appears twice in the run$") as caught:
+    with pytest.raises(rs.errors.DataError, match=r"^query 'u2': item 5 appears twice in the run; ") as caught:
         rs.evaluate(truth, run, "rr")
     assert (caught.value.kind, caught.value.side, caught.value.query, caught.value.item) == ("twice", "run", "u2", 5)
     run = rs.lists([[1], [2], [5, 5]], query=["u1", "u2", "u3"])
-    with pytest.raises(rs.errors.DataError, match=r"^query 'u3': item 5 appears twice in the run$"):
+    with pytest.raises(rs.errors.DataError, match=r"^query 'u3': item 5 appears twice in the run; "):
         rs.evaluate(truth, run, "rr", extra="zero")
     with pytest.raises(rs.errors.DataError, match=r"^query 'u1' has two lists in the truth$"):
         rs.evaluate(rs.lists([[1], [2]], query=["u1", "u1"]), run, "rr")

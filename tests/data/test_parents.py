@@ -112,7 +112,7 @@ def test_a_chunk_of_two_documents():
 def test_what_it_does_not_go_with():
     with pytest.raises(TypeError, match="parent= goes with items that have ids"):
         rs.evaluate(np.ones((1, 2)), np.ones((1, 2)), "ap", parent=PARENT)
-    with pytest.raises(TypeError, match="parent=7 does not say which document"):
+    with pytest.raises(TypeError, match="parent=7 does not map chunks to documents"):
         rs.evaluate(TRUTH, RUN, "ap", parent=7)
     with pytest.raises(ValueError, match="the parent has no document column among 'chunk', 'where'"):
         rs.evaluate(TRUTH, RUN, "ap", parent=pd.DataFrame({"chunk": ["a1"], "where": ["a"]}))

@@ -1,12 +1,15 @@
 """One finder says which column is which, whatever they are columns of."""
 
+import json
 import re
 
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import rankstone as rs
+from rankstone.cli.commands import main
 from rankstone.data.roles import find_side
 
 TRUTH = {1: [7], 2: [9]}
@@ -59,12 +62,12 @@ def test_the_value_of_a_run():
 @pytest.mark.parametrize(
     ("role", "names"),
     [
-        ("query", ["qid", "query"]), ("query", ["query_id", "query"]), ("item", ["docno", "docid"]),
+        ("query", ["qid", "user_id"]), ("query", ["topic", "query"]), ("item", ["item", "docid"]),
         ("item", ["item", "docno"]), ("score", ["score", "prediction"]),
     ],
 )  # fmt: skip
 def test_two_columns_for_a_role(role, names):
-    """The text of a query in `query` beside its id, as PyTerrier and RAG frames have it, is not the query."""
+    """None of them is the id by its name, as `qid` is where a `query` is a text."""
     usual = {"query": "q", "item": "item", "score": "score"}
     values = {"query": "1", "item": "d1", "score": 1.0}
     columns = {usual[other]: [values[other]] for other in usual if other != role}
@@ -125,3 +128,87 @@ def test_a_frame_with_an_index():
     frame = pd.DataFrame({"who": [1, 2], "item": [7, 9]}).iloc[[1, 0]]
     with pytest.raises(ValueError, match="no query column among 'who', 'item';"):
         rs.evaluate(TRUTH, frame, "rr")
+
+
+ONE_SIDE = {
+    "ratings.csv": "query,docid,rating\nq,a,0\nq,b,3\n",
+    "ratings.dat": "1::7::3\n1::8::5\n",
+    "bare.tsv": "q\ta\t0\nq\tb\t3\n",
+    "ranked.csv": "query,item,rank\nq,a,1\nq,b,2\n",
+    "rows.jsonl": '{"query": "q", "item": "a", "rating": 3}\n{"query": "q", "item": "b", "rating": 0}\n',
+    "lists.jsonl": '{"query": "q", "items": ["a", "b"]}\n',
+    "objects.jsonl": '{"query": "q", "items": [{"id": "a", "rating": 3}, {"id": "b", "rating": 0}]}\n',
+    "nested.json": '{"q": {"a": 3, "b": 0}}',
+}
+
+
+@pytest.mark.parametrize("name", ONE_SIDE)
+def test_a_truth_is_not_its_own_run(tmp_path, name, capsys):
+    """A column can be the grade of a truth and the score of a run, but not of one file."""
+    path = tmp_path / name
+    path.write_text(ONE_SIDE[name])
+    for sides in ([path], [path, path], [str(path), path]):
+        with pytest.raises(ValueError, match="so it is not both the truth and the run; give a run too"):
+            rs.evaluate(*sides, metrics="ndcg@10")
+    assert main(["evaluate", str(path), "-m", "ndcg@10"]) == 2
+    assert main(["evaluate", str(path), str(path), "-m", "ndcg@10"]) == 2
+    assert "so it is not both the truth and the run" in capsys.readouterr().err
+
+
+def test_a_table_is_not_its_own_run(tmp_path):
+    table = pa.table({"query": ["q", "q"], "item": ["a", "b"], "rating": [3, 0], "pred": [0.1, 0.2]})
+    parquet.write_table(table.drop_columns("pred"), tmp_path / "t.parquet")
+    for side in (table.drop_columns("pred"), tmp_path / "t.parquet"):
+        with pytest.raises(ValueError, match="'rating' as grade and score, so it is not both the truth and the run"):
+            rs.evaluate(side, side, "rr")
+    for columns in ({"grade": "rating", "score": "rating"}, {"query": "item", "item": "item"}):
+        with pytest.raises(ValueError, match=r"columns= names '(rating|item)' for .*; a column plays one role"):
+            rs.evaluate(table, metrics="rr", columns=columns)
+    one = {"grade": "rating"}, {"score": "rating"}
+    with pytest.raises(ValueError, match="'rating' as grade and score"):
+        rs.evaluate(table, metrics="rr", columns=dict(zip(("truth", "run"), one, strict=True)))
+    own = {"grade": "rating", "score": "pred"}
+    assert rs.evaluate(table, metrics="rr", columns=own)["rr"] == 1 / 2
+    assert rs.evaluate(table, table, "rr", columns=own)["rr"] == 1 / 2
+
+
+def test_one_file_with_both_sides(tmp_path):
+    """Grades and scores in two columns, in two parts of objects, or in two lists."""
+    objects = '{"query": "q", "items": [{"id": "a", "grade": 1, "score": 1}, {"id": "b", "grade": 0, "score": 2}]}'
+    lists = '{"query": "q", "relevant": ["a"], "retrieved": ["b", "a"]}'
+    for name, text in (("o.jsonl", objects), ("l.jsonl", lists), ("c.csv", "qid,doc_id,rel,rank\nq,a,1,2\nq,b,0,1")):
+        (tmp_path / name).write_text(text + "\n")
+        assert rs.evaluate(tmp_path / name, metrics="rr")["rr"] == 1 / 2
+    parquet.write_table(pa.Table.from_pylist([json.loads(objects)]), tmp_path / "o.parquet")
+    assert rs.evaluate(tmp_path / "o.parquet", metrics="rr")["rr"] == 1 / 2
+    both = tmp_path / "same.csv"  # one name, two files
+    both.write_text("query,item,rating\nq,a,1\n")
+    (tmp_path / "run.csv").write_text("query,item,rating\nq,b,0.7\nq,a,0.5\n")
+    assert rs.evaluate(both, tmp_path / "run.csv", "rr", columns={"grade": "rating", "score": "rating"})["rr"] == 1 / 2
+
+
+@pytest.mark.parametrize("columns", [1, ["query"], "query", {"run": ["query"]}])
+def test_columns_are_named_by_role(columns):
+    run = pa.table({"user": [1], "item": [7], "score": [1.0]})
+    with pytest.raises(TypeError, match="pass columns by role: columns="):
+        rs.evaluate(TRUTH, run, "rr", columns=columns)
+
+
+def test_names_inside_of_objects(tmp_path):
+    """As search engines return them, or by the names of the caller."""
+    path = tmp_path / "hits.json"
+    path.write_text('{"q": [{"_id": "b", "_score": 1.5}, {"_id": "a", "_score": 2.5}]}')
+    assert rs.evaluate({"q": ["b"]}, path, "rr")["rr"] == 1 / 2
+    path.write_text('{"q": [{"key": "b", "bm25": 1.5}, {"key": "a", "bm25": 2.5}]}')
+    named = {"item": "key", "score": "bm25"}
+    assert rs.evaluate({"q": ["b"]}, path, "rr", columns={"run": named})["rr"] == 1 / 2
+    assert rs.evaluate({"q": ["b"]}, rs.read_run(path, columns=named), "rr")["rr"] == 1 / 2
+
+
+def test_frames_of_pyterrier():
+    """A result has the number of the document and the text of the query, too."""
+    frame = {"qid": ["q", "q"], "docid": [3, 4], "docno": ["b", "a"], "rank": [0, 1], "score": [2.0, 1.0]}
+    run = pd.DataFrame({**frame, "query": ["a text", "a text"]})
+    assert rs.evaluate(pd.DataFrame({"qid": ["q"], "docno": ["a"], "label": [1]}), run, "rr")["rr"] == 1 / 2
+    topics = pd.DataFrame({"qid": ["q"], "query": ["a text"], "docno": ["a"], "label": [1], "iteration": ["0"]})
+    assert rs.evaluate(topics, run, "rr")["rr"] == 1 / 2

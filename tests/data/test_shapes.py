@@ -27,7 +27,7 @@ def test_pairs_are_scores(kind):
 def test_pairs_that_are_none():
     with pytest.raises(DataError, match="query 'q': item 'x' is in the run twice"):
         rs.evaluate(TRUTH, {"q": [("x", 0.9), ("x", 0.5)]}, "rr")
-    with pytest.raises(DataTypeError, match=r"query 'q': \('y',\) is no pair of an item and a number"):
+    with pytest.raises(DataTypeError, match=r"query 'q': \('y',\) is not a pair of an item and a number"):
         rs.evaluate(TRUTH, {"q": [("x", 0.9), ("y",)]}, "rr")
     places = {"q": [("shelf", "a"), ("shelf", "b")]}  # ids that are tuples
     assert rs.evaluate({"q": [("shelf", "b")]}, places, "rr")["rr"] == 1 / 2
@@ -54,16 +54,9 @@ def test_a_dict_of_paths(key):
         rs.evaluate(TRUTH, {key: "a.run"}, "rr")
 
 
-def test_lists_of_dicts():
-    with pytest.raises(
-        DataTypeError, match=r"items are dicts such as {'id': 'x'.*{one\['id'\]: one\['score'\] for one in"
-    ):
-        rs.evaluate(TRUTH, {"q": [{"id": "x", "score": 0.9}]}, "rr")
-
-
 @pytest.mark.parametrize("items", [[0.1, 0.9], (0.1,), np.array([0.1, 0.9]), {0.5: 1.0}, [np.float32(1)]])
 def test_floats_are_no_ids(items):
-    with pytest.raises(DataTypeError, match=r"is a float, and no id of an item; give {item: score} or a list"):
+    with pytest.raises(DataTypeError, match=r"is a float, not the id of an item; pass {item: score} or a list"):
         rs.evaluate({"q": [1, 0]}, {"q": items}, "rr")
 
 
@@ -160,7 +153,7 @@ def rows(side, **more):
 def test_seen_items_leave_the_lists(seen, run):
     result = rs.evaluate(TEST, run, ["rr", "num_ret"], exclude=seen, averaging="macro")
     assert dict(result) == {"rr": (1 + 1 / 2) / 2, "num_ret": (1 + 2) / 2}
-    assert "2 returned items left out, as seen before (exclude)" in result.remarks()
+    assert "2 training items removed from the lists (exclude)" in result.notes
 
 
 def test_seen_cells_leave_the_matrix():
@@ -168,7 +161,7 @@ def test_seen_cells_leave_the_matrix():
     for seen in (np.array([[1, 0, 0]]), sp.csr_array([[5.0, 0, 0]])):
         result = rs.evaluate(labels, scores, "rr", exclude=seen)
         assert result["rr"] == 1
-        assert "1 returned item left out, as seen before (exclude)" in result.remarks()
+        assert "1 training item removed from the lists (exclude)" in result.notes
     with pytest.raises(ValueError, match=r"scores have shape \(1, 3\) but exclude= \(1, 2\)"):
         rs.evaluate(labels, scores, "rr", exclude=np.ones((1, 2)))
 

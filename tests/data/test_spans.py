@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import rankstone as rs
+from rankstone.cli.commands import main
 
 # Three true spans; the second chunk returned covers half of the first, the third all of it once more.
 TRUTH = {"q": {("d", 0, 100): 1, ("d", 200, 260): 2, ("e", 0, 10): 1}}
@@ -66,9 +67,22 @@ def test_tables(form):
     ({"overlap": 0}, "overlap=0; give the share of a true span that must be covered"),
     ({"overlap": 1.5}, "overlap=1.5; give the share"),
     ({"overlap": True}, "overlap=True; give the share"),
-    ({"run": "spans.csv"}, "overlap= takes a run as"),
+    ({"run": 7}, "overlap= takes a run as"),
     ({"parent": {"d": "e"}}, "parent= does not go with overlap="),
 ])  # fmt: skip
 def test_what_cannot_be(given, error):
     with pytest.raises((ValueError, TypeError), match=error):
         rs.evaluate(**{"truth": TRUTH, "run": {"q": CHUNKS}, "metrics": "ap", "overlap": 0.5, **given})
+
+
+def test_spans_in_files(tmp_path, monkeypatch, capsys):
+    """The second returned span covers 8 of the 10 letters of the true one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "truth.csv").write_text("query,document,start,end\nq,d,0,10\n")
+    (tmp_path / "run.csv").write_text("query,document,start,end,score\nq,d,20,30,0.9\nq,d,2,15,0.8\n")
+    assert rs.evaluate("truth.csv", "run.csv", "rr", overlap=0.5)["rr"] == 1 / 2
+    for command, *runs in (["evaluate", "run.csv"], ["compare", "A=run.csv", "B=run.csv"]):
+        assert main([command, "truth.csv", *runs, "-m", "rr", "--overlap", "0.5"]) == 0
+        assert "0.5000" in capsys.readouterr().out
+    assert main(["evaluate", "truth.csv", "run.csv", "-m", "rr", "--overlap", "0.9"]) == 0
+    assert "0.0000" in capsys.readouterr().out

@@ -11,7 +11,7 @@ PARAMETERS = {"exposure": "(group=x)", "group_pairs": "(group=x)"}  # of metrics
 SHOWN = [
     f"{row.name}{PARAMETERS.get(row.name, '')}@5"
     for row in declared().values()
-    if is_built_in(row) and row.reads == "shown"
+    if is_built_in(row) and row.reads == "recommendations"
 ]
 
 

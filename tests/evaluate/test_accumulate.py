@@ -16,6 +16,7 @@ import rankstone as rs
 from rankstone.evaluate import accumulate, partial
 from rankstone.evaluate.means import ExactSum
 from rankstone.evaluate.values import measure_each
+from tests.asking import on_metrics
 from tests.effort import examples
 from tests.table.cases import fed
 
@@ -84,7 +85,7 @@ def test_a_list_may_have_an_id():
     accumulator.update(["a"], ["a"], query="u1")
     accumulator.update(["a"], ["b", "a"], query="u2")
     assert list(accumulator.compute().queries) == ["u1", "u2"]
-    with pytest.raises(ValueError, match="query 'u2' was here before"):
+    with pytest.raises(ValueError, match="query 'u2' occurs twice: it was in an earlier update"):
         accumulator.update(["a"], ["a"], query="u2")
     assert accumulator.compute()["rr"] == 3 / 4  # as before the error
 
@@ -130,8 +131,8 @@ def lists_of(queries):
         {"ties": "expected"},
         {"ties": "group_mean"},
         {"ties": "pessimistic"},
-        {"known": "judged"},
-        {"known": "returned"},
+        {"unjudged": "condensed"},
+        {"unjudged": "only_returned"},
         {"averaging": "micro"},
         {"averaging": "geometric"},
     ],
@@ -157,7 +158,7 @@ def test_large_pieces_are_measured_by_themselves_to_the_same_bits(monkeypatch, c
         apart += found._later is not None
         label = next(iter(want))
         assert repr(found[label]) == repr(want[label])
-        assert repr(dict(found._means)) == repr({label: one.mean for label, one in found.measurement.outcomes.items()})
+        assert repr(dict(found._means)) == repr({label: one.mean for label, one in found._measurement.outcomes.items()})
         assert found.per_query[label].tobytes() == want.per_query[label].tobytes()
         assert found.account == want.account
     assert (apart == 0) == (choices.get("ties") in ("expected", "group_mean")), apart
@@ -224,7 +225,7 @@ def test_an_error_names_the_query_wherever_it_is(monkeypatch, named):
 
 
 def test_nothing_stays_of_an_update_whose_sums_are_refused(monkeypatch):
-    monkeypatch.setattr(accumulate, "_TOGETHER", 2)
+    monkeypatch.setattr(accumulate, "_FOLDED", 2)
     accumulator = rs.Accumulator("rr", keep=False, no_relevant="error")
     accumulator.update(["a"], ["a"], query="u1")
     with pytest.raises(ValueError, match="rr: there is no relevant item in query 'u2'"):
@@ -238,7 +239,7 @@ def test_nothing_stays_of_an_update_whose_sums_are_refused(monkeypatch):
 def test_an_id_that_comes_twice_is_an_error(keep):
     accumulator = rs.Accumulator("rr", keep=keep)
     accumulator.update({"u1": ["a"], "u2": ["a"]}, {"u1": ["a"], "u2": ["b", "a"]})
-    with pytest.raises(ValueError, match="query 'u2' was here before"):
+    with pytest.raises(ValueError, match="query 'u2' occurs twice: it was in an earlier update"):
         accumulator.update({"u3": ["a"], "u2": ["a"]}, {"u3": ["a"]})
     accumulator.update({"u3": ["a"]}, {"u3": ["b"]})
     assert accumulator.compute()["rr"] == near((1 + 1 / 2 + 0) / 3)
@@ -249,7 +250,7 @@ def test_an_id_that_comes_twice_is_an_error(keep):
     [
         ("rr", ([["a"], ["b"]], [["a"], ["b"]]), r"the truth is a list of lists; for a batch give rs.lists"),
         ("rr", (["a"], 3), "the run is 3; give a list of items or a dict"),
-        (["mae", "rr"], (4.0, 3.2), r"rr measures lists, not the single values 4.0 and 3.2"),
+        (["mae", "rr"], (4.0, 3.2), r"rr evaluates lists, not the single values 4.0 and 3.2"),
     ],
 )
 def test_what_is_no_list(metrics, given, problem):
@@ -323,7 +324,7 @@ def sides(queries, of):
 @given(whole, st.data())
 @examples(0.375)
 def test_every_metric_is_that_of_the_whole(keep, choices, queries, data):
-    metrics = list(map(rs.Metric, fed()))
+    metrics, choices = on_metrics(map(rs.authoring.Metric, fed()), choices)
     want = rs.evaluate(*sides(queries, queries), metrics, **choices)
     found = []
     for _ in range(2):
@@ -353,7 +354,7 @@ def test_kept_values_and_account_are_those_of_the_whole(convention, queries, dat
     for metric in metrics:
         assert result.per_query[metric][order].tolist() == near(want.per_query[metric].tolist())
         assert result.ties[metric].lowest == near(want.ties[metric].lowest)
-        assert result.define(metric) == want.define(metric)
+        assert result.definitions[metric] == want.definitions[metric]
     assert result.account == want.account
     assert repr(accumulator.compute()) == repr(result)  # asking twice changes nothing
 
@@ -371,9 +372,9 @@ def test_pooled_and_highest_grade_look_at_all_queries():
     assert dict(accumulator.compute()) == near(dict(rs.evaluate(*sides(queries, queries), metrics)))
     with pytest.raises(ValueError, match=r"r2: averaging='one_list' needs the rows of all .*, or choose keep=True"):
         rs.Accumulator("r2", keep=False)
-    with pytest.raises(ValueError, match=r"err takes the highest grade of all queries; say it: max_grade="):
+    with pytest.raises(ValueError, match="err uses the highest grade over all queries; set max_grade=, or choose"):
         rs.Accumulator("err", keep=False)
-    rs.Accumulator("err", keep=False, max_grade=3)
+    rs.Accumulator("err(max_grade=3)", keep=False)
 
 
 @pytest.mark.parametrize("keep", [True, False])
@@ -386,9 +387,9 @@ def test_weights(keep):
     accumulator.update({q: truth[q] for q in "xy"}, {q: run[q] for q in "xy"}, weights=[1.0, 2.0])
     assert accumulator.compute()["rr"] == near((1 * 1 + 2 / 2 + 5 / 3) / 8)
     assert accumulator.compute()["rr"] == near(rs.evaluate(truth, run, "rr", weights=weights)["rr"])
-    with pytest.raises(ValueError, match="needs weights=, one a query, in every update"):
+    with pytest.raises(ValueError, match="needs weights=, one per query, in every update"):
         accumulator.update({"w": ["a"]}, {"w": ["a"]})
-    with pytest.raises(ValueError, match="weights= go with averaging='weighted'"):
+    with pytest.raises(ValueError, match=r"weights= needs averaging='weighted' in rs\.Accumulator"):
         rs.Accumulator("rr").update({"w": ["a"]}, {"w": ["a"]}, weights=[1.0])
 
 
@@ -492,7 +493,7 @@ def test_merged_ids_are_known():
     one, other = rs.Accumulator("rr"), rs.Accumulator("rr")
     other.update({"u1": ["a"]}, {"u1": ["a"]})
     one.merge(other)
-    with pytest.raises(ValueError, match="query 'u1' was here before"):
+    with pytest.raises(ValueError, match="query 'u1' occurs twice: it was in an earlier update"):
         one.update({"u1": ["a"]}, {"u1": ["a"]})
 
 
@@ -522,16 +523,15 @@ def test_nothing_yet_and_nothing_again(keep):
 
 
 def test_means_have_their_definitions():
-    accumulator = rs.Accumulator(["rr", "ndcg@5"], keep=False, gain="exp2")
+    metric = rs.ndcg(gain="exp2") @ 5
+    accumulator = rs.Accumulator(["rr", metric], keep=False)
     accumulator.update(["a"], ["a"])
     found = accumulator.compute()
     assert found.queries == 1
-    assert list(found) == ["rr", "ndcg@5"]
-    assert found[rs.ndcg @ 5] == 1
-    assert (
-        found.definitions["ndcg@5"] == rs.evaluate({1: ["a"]}, {1: ["a"]}, "ndcg@5", gain="exp2").definitions["ndcg@5"]
-    )
-    assert repr(found) == "{'rr': 1.0, 'ndcg@5': 1.0} of 1 queries"
+    assert list(found) == ["rr", "ndcg(gain='exp2')@5"]
+    assert found[metric] == 1
+    assert found.definitions[str(metric)] == rs.evaluate({1: ["a"]}, {1: ["a"]}, metric).definitions[str(metric)]
+    assert repr(found) == "{'rr': 1.0, \"ndcg(gain='exp2')@5\": 1.0} of 1 queries"
 
 
 def test_choices_that_call_something_an_error():
@@ -581,7 +581,7 @@ def test_a_state_goes_on_where_it_was(metrics, choices):
     rng = np.random.default_rng(6)
     some(again, "def")
     assert dict(again.compute()) == dict(accumulator.compute())
-    with pytest.raises(ValueError, match=r"query '(extra )?a' was here before"):
+    with pytest.raises(ValueError, match=r"query '(extra )?a' occurs twice: it was in an earlier update"):
         some(again, "a")
     if choices["keep"]:
         assert str(again.compute()) == str(accumulator.compute())
@@ -596,7 +596,7 @@ def test_a_state_of_another():
         (rs.Accumulator("ap"), "another metrics"),
         (rs.Accumulator("rr", threshold=2), "another choices"),
         (rs.Accumulator("rr", keep=False), "another keep: True, not False"),
-        (rs.Online("rr", window=1), "no state of this Online"),
+        (rs.Online("rr", window=1), "its format is 'rankstone accumulator', not 'rankstone online'"),
     ):
         with pytest.raises(ValueError, match=problem):
             other.load_state_dict(state)

@@ -60,11 +60,11 @@ def test_nothing_judged_can_be_true(evaluate):
     with pytest.warns(UnmatchedWarning, match="no returned item is judged: the truth's items are 'a'.*, the run's 'x'"):
         result = evaluate(truth, {"q": {"x": 1.0}})
     assert result["rr"] == 0
-    assert "no returned item is judged" in result.remarks()
+    assert "no returned item is judged" in result.notes
     with warnings.catch_warnings():  # b is judged, and found
         warnings.simplefilter("error")
         result = evaluate(truth, {"q": {"b": 1.0, "B": 0.5}})
-    assert "no returned item is judged" not in result.remarks()
+    assert "no returned item is judged" not in result.notes
 
 
 def test_places_need_no_judging():
@@ -77,8 +77,8 @@ def test_places_need_no_judging():
 def test_a_stream_of_strangers():
     stream = rs.Stream({"q1": {"a": 1}}, ["rr"])
     batch = {"query": ["x"], "item": ["a"], "score": [1.0]}
-    stream.find(batch)
-    stream.count(batch)
+    stream.first_pass(batch)
+    stream.second_pass(batch)
     with pytest.raises(DataError, match="no query in common: the truth's are 'q1', the run's 'x'"):
         stream.compute()
 

@@ -52,7 +52,7 @@ def test_undefined():
     assert ap(undefined="skip") == pytest.approx((1 / 2 + 1 + 0) / 3)
     assert math.isnan(ap(undefined="nan"))
     assert math.isnan(ap(undefined=float("nan")))
-    with pytest.raises(ValueError, match=r"ap: nothing could be earned in query 't'"):
+    with pytest.raises(ValueError, match=r"ap: the value is undefined: its denominator is 0 in query 't'"):
         ap(undefined="error")
 
 
@@ -107,7 +107,7 @@ def test_micro_leaves_out_what_the_mean_leaves_out():
 def test_micro_of_nothing():
     truth, run = {"q": {"a": 0}}, {"q": ["a"]}
     assert rs.evaluate(truth, run, "recall", averaging="micro", undefined=0.5)["recall"] == 0.5
-    with pytest.raises(ValueError, match="recall: nothing could be earned in any query"):
+    with pytest.raises(ValueError, match="recall: no query has a relevant item"):
         rs.evaluate(truth, run, "recall", averaging="micro", undefined="error")
 
 
@@ -154,10 +154,10 @@ def test_weights_of_queries_that_do_not_count():
         ([1, 2], {}, r"weights has shape \(2,\); there are 4 queries"),
         (1.0, {}, r"weights has shape \(\); there are 4 queries"),
         ({"q": 1}, {}, "weights has no entry for query 'r'"),
-        ([1, 1, -1, 1], {}, "weight -1.0 of query 's' is not a number from 0"),
-        ([1, np.nan, 1, 1], {}, "weight nan of query 'r' is not a number from 0"),
-        ([1, 1, 1, np.inf], {}, "weight inf of query 't' is not a number from 0"),
-        ([1, 1, 1, 1], {"averaging": "micro"}, "weights= go with averaging='weighted', not with 'micro'"),
+        ([1, 1, -1, 1], {}, "weight -1.0 of query 's' is not a finite number >= 0"),
+        ([1, np.nan, 1, 1], {}, "weight nan of query 'r' is not a finite number >= 0"),
+        ([1, 1, 1, np.inf], {}, "weight inf of query 't' is not a finite number >= 0"),
+        ([1, 1, 1, 1], {"averaging": "micro"}, "weights= needs averaging='weighted', not 'micro'"),
         (None, {"averaging": "weighted"}, "averaging='weighted' needs weights="),
     ],
 )
@@ -183,24 +183,34 @@ def test_ways_to_ask_for_metrics():
 
 
 def test_a_choice_for_one_metric():
-    """In its name, by its name, or for all; the nearest word wins."""
+    """In its name, or for all; the nearest word wins."""
     truth, run = {"q": {"a": 1, "b": 2}}, {"q": ["a", "b"]}
     result = rs.evaluate(truth, run, ["precision@1", "precision(threshold=2)@1", "recall@1"], threshold=1)
     assert dict(result) == {"precision@1": 1, "precision(threshold=2)@1": 0, "recall@1": 1 / 2}
-    result = rs.evaluate(truth, run, ["precision@1", "recall@1"], threshold=1, recall_threshold=2)
-    assert dict(result) == {"precision@1": 1, "recall@1": 0}
-    result = rs.evaluate(truth, run, ["ap@1", "ap(divisor='none')@1"], ap_divisor="k")
-    assert dict(result) == {"ap@1": 1 / 1, "ap(divisor='none')@1": 1}
+    result = rs.evaluate(truth, run, ["precision@1", "recall(threshold=2)@1"], threshold=1)
+    assert dict(result) == {"precision@1": 1, "recall(threshold=2)@1": 0}
+    result = rs.evaluate(truth, run, ["ap(divisor='k')@1", "ap(divisor='none')@1", "ap@1"])
+    assert dict(result) == {"ap(divisor='k')@1": 1 / 1, "ap(divisor='none')@1": 1, "ap@1": 1 / 2}
+    with pytest.raises(ValueError, match=r"recall_threshold= .* of recall; write it there: 'recall\(threshold=2\)@1'"):
+        rs.evaluate(truth, run, ["precision@1", "recall@1"], recall_threshold=2)
 
 
 def test_a_word_that_one_of_the_metrics_does_not_know():
     with pytest.raises(ValueError, match="recall: divisor='k'; choose from"):
+        rs.evaluate(TRUTH, RUN, ["precision(divisor='k')@1", "recall(divisor='k')@1"])
+    with pytest.raises(
+        ValueError, match=r"divisor= is a parameter of precision; write it .*precision\(divisor='k'\)@1"
+    ):
         rs.evaluate(TRUTH, RUN, ["precision@1", "recall@1"], divisor="k")
 
 
 WRONG = {
     "misspelt metric": ({"metrics": "ndgc@10"}, ValueError, r"unknown metric 'ndgc@10'; did you mean 'ndcg@10'\?"),
-    "no such metric": ({"metrics": "qqqqqq"}, ValueError, "unknown metric 'qqqqqq'; known: [a-z_]+, "),
+    "no such metric": (
+        {"metrics": "qqqqqq"},
+        ValueError,
+        r"metric 'qqqqqq'; there are [a-z_]+, .* and \d+ more",
+    ),
     "k of 0": ({"metrics": "ndcg@0"}, ValueError, "k must be a whole number from 1, not 0"),
     "k of -1": ({"metrics": "ndcg@-1"}, ValueError, "k must be a whole number from 1, not -1"),
     "k that is a word": ({"metrics": "ndcg@x"}, ValueError, "cutoff 'x' is not a whole number"),
@@ -211,7 +221,11 @@ WRONG = {
     "no metrics": ({"metrics": []}, ValueError, "no metric was asked for"),
     "empty name": ({"metrics": ""}, ValueError, "cannot read metric ''"),
     "open bracket": ({"metrics": "rbp(p=0.5"}, ValueError, "cannot read metric 'rbp"),
-    "code in brackets": ({"metrics": "rbp(p=print(1))"}, ValueError, r"p=print\(1\) is not a plain value"),
+    "code in brackets": (
+        {"metrics": "rbp(p=print(1))"},
+        ValueError,
+        r"'rbp\(p=print\(1\)\)': p=print\(1\) is not a plain value",
+    ),
     "parameter twice": ({"metrics": "rbp(0.5, p=0.5)"}, ValueError, "parameter 'p' is given twice"),
     "too many": ({"metrics": "hit_rate(1)"}, ValueError, "hit_rate takes no parameters"),
     "unknown parameter": (
@@ -223,12 +237,12 @@ WRONG = {
     "wrong type": ({"metrics": "rbp(p='x')"}, TypeError, "rbp: p='x' is not a number"),
     "not whole": ({"metrics": "ap(term_digits=1.5)"}, TypeError, "ap: term_digits=1.5 is not a whole number"),
     "unknown choice": ({"tie": "input"}, ValueError, r"unknown choice 'tie'; did you mean 'ties'\?"),
-    "unknown choice of a metric": ({"ap_colour": 1}, ValueError, "unknown parameter of ap 'colour'"),
+    "unknown choice of a metric": ({"ap_colour": 1}, ValueError, "unknown choice 'ap_colour'; there are ties, "),
     "unknown value": ({"ties": "random"}, ValueError, "ties='random'; choose from 'item_desc', 'item_asc'"),
     "unknown convention": (
         {"convention": "treceval"},
         ValueError,
-        r"unknown convention 'treceval'; did you mean 'trec_eval'\?",
+        r"unknown convention 'treceval'; did you mean 'trec_eval' or 'trec_eval-9'\?",
     ),
     "no convention": ({"convention": None}, ValueError, "unknown convention None"),
     "threshold": ({"threshold": "high"}, ValueError, "threshold 'high' is not a grade; write 2, '>=2', '>2' or 'all'"),
@@ -243,15 +257,15 @@ WRONG = {
     "digits": ({"digits": -1}, ValueError, "digits=-1; give a number of decimals"),
     "threads": ({"threads": -1}, ValueError, "threads must be 0"),
     "part of a two-sided metric": (
-        {"metrics": "bpref", "credit": "clamp"},
+        {"metrics": "bpref", "relevance": "clipped"},
         ValueError,
-        "bpref asks which items are relevant and which are not: credit='clamp'",
+        "bpref asks which items are relevant and which are not: relevance='clipped'",
     ),
     "parts": ({"averaging": "parts"}, ValueError, "has no parts; averaging='parts' is for f1"),
     "unjudged relevant": (
-        {"known": "returned", "threshold": 0},
+        {"unjudged": "only_returned", "threshold": 0},
         ValueError,
-        "known='returned' gives unjudged items grade 0",
+        "unjudged='only_returned' gives unjudged items grade 0",
     ),
     "default_k": ({"default_k": 0}, ValueError, "k must be a whole number from 1"),
 }
@@ -317,16 +331,16 @@ def test_own_metric(own_metric):
     @own_metric("top_share", aliases=("ts",), formula="weight * hits(k) / k", expected=True)
     def top_share(ranked, *, k=None, weight: float = 1.0):
         """Weighted share of the first k that is relevant."""
-        return rs.Ratio(weight * ranked.hits(k), ranked.places(k))
+        return rs.authoring.Ratio(weight * ranked.hits(k), ranked.places(k))
 
-    assert isinstance(top_share, rs.Metric)
+    assert isinstance(top_share, rs.authoring.Metric)
     result = rs.evaluate(TRUTH, RUN, ["precision@2", top_share @ 2, "TS(weight=2.5)@2", "top_share@1"])
     assert list(result) == ["precision@2", "top_share@2", "top_share(weight=2.5)@2", "top_share@1"]
     assert result["top_share@2"] == result["precision@2"]
     assert result[top_share(weight=2.5) @ 2] == pytest.approx(2.5 * result["precision@2"])
     assert "top_share@2" in repr(result)
-    assert result.define("top_share@2").cite.startswith(
-        "top_share@2: weight * hits(k) / k; weight 1.0; relevant from grade 1"
+    assert result.definitions["top_share@2"].cite.startswith(
+        "top_share@2: weight * hits(k) / k; weight 1.0; relevant if grade >= 1"
     )
     assert top_share(["a", "x"], truth=["a"], k=2) == 1 / 2
     assert rs.evaluate({"q": ["a"]}, {"q": {"a": 1.0, "b": 1.0}}, "ts@1", ties="expected")["ts@1"] == 1 / 2
@@ -339,7 +353,7 @@ def test_metric_declared_again_is_the_new_one(own_metric):
         @own_metric("twice", formula="weight")
         def twice(ranked, *, weight: float = weight):
             """Weight."""
-            return rs.Ratio(np.full(len(ranked), weight), np.ones(len(ranked)))
+            return rs.authoring.Ratio(np.full(len(ranked), weight), np.ones(len(ranked)))
 
         assert rs.evaluate(TRUTH, RUN, twice)["twice"] == weight
         assert rs.evaluate(TRUTH, RUN, "twice")["twice"] == weight
@@ -354,16 +368,16 @@ def test_names_that_are_taken(own_metric):
         own_metric("my metric")(lambda ranked: None)
     assert rs.ndcg(["a"], truth=["a"]) == 1
     with pytest.raises(ValueError, match="unknown metric 'mine'"):
-        rs.Metric.parse("mine")
+        rs.authoring.Metric.parse("mine")
 
 
 def test_own_metric_that_needs_an_order_has_no_expected_value(own_metric):
     @own_metric("deepest", formula="deepest rank", expected=True)
     def deepest(ranked):
         """Rank of the deepest hit; declared as if it had a mean over all orders, which it has not."""
-        return rs.Ratio(ranked.sum(ranked.rank.astype(float)), np.ones(len(ranked)))
+        return rs.authoring.Ratio(ranked.sum(ranked.rank.astype(float)), np.ones(len(ranked)))
 
-    with pytest.raises(rs.errors.NoExpectedValue, match="deepest has no closed form"):
+    with pytest.raises(rs.errors.NoClosedFormError, match="deepest has no closed form"):
         rs.evaluate({"q": ["a"]}, {"q": {"a": 1.0, "b": 1.0}}, "deepest", ties="expected")
 
 
@@ -382,7 +396,7 @@ def test_nothing_to_earn_is_the_same_in_every_metric(name, undefined, value):
     whole = rs.evaluate({"u": truth["u"]}, run, name)[name]
     if undefined == "skip":
         assert found[name] == whole
-    with pytest.raises(ValueError, match="nothing could be earned in query 'v'"):
+    with pytest.raises(ValueError, match="the value is undefined: its denominator is 0 in query 'v'"):
         rs.evaluate(truth, run, name, undefined="error")
 
 
@@ -407,3 +421,17 @@ def test_a_threshold_for_a_truth_without_grades(truth):
     found = rs.evaluate(truth, run, ["ndcg@1", "hr@1"], convention="recsys-blog", threshold=1)
     assert dict(found) == {"ndcg@1": 1, "hit_rate@1": 1}
     assert rs.evaluate(truth, run, "ndcg@1", convention="recsys-blog")["ndcg@1"] == 1
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_a_threshold_of_ratings_for_clicks(rows):
+    """A click is no rating of 1: without a threshold of one's own, nothing would be relevant."""
+    truth, run = {"u": {"a": 1, "b": 0}}, {"u": {"a": 2.0, "b": 1.0}}
+    if rows:
+        truth = rs.columns(query=["u", "u"], item=["a", "b"], grade=[1, 0])
+        run = rs.columns(query=["u", "u"], item=["a", "b"], score=[2, 1])
+    for metrics in ("hit_rate@1", ["ndcg@1", "hit_rate@1"]):
+        with pytest.raises(ValueError, match=r"the truth has grades of 0 and 1 only, .* threshold='>3' .* threshold=1"):
+            rs.evaluate(truth, run, metrics, convention="recsys-blog")
+    assert rs.evaluate(truth, run, "hit_rate@1", convention="recsys-blog", threshold=1)["hit_rate@1"] == 1
+    assert rs.evaluate(truth, run, "hit_rate@1", convention="recsys-blog", threshold=">3")["hit_rate@1"] == 0

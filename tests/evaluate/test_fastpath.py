@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import rankstone as rs
 from rankstone.conventions.convention import takes
-from rankstone.evaluate.fastpath import kept_for
+from rankstone.evaluate.fastpath import compiled_for
 from rankstone.evaluate.measurement import evaluate_source
 from rankstone.evaluate.pipeline import open_source
 from rankstone.metrics import declared
@@ -81,7 +81,7 @@ def test_saved_and_copied():
     assert dict(back) == dict(result)
     assert back.to_dict() == result.to_dict()
     assert dict(copy.copy(rs.evaluate(TRUTH, RUN, SEVERAL))) == dict(result)
-    assert "0." in str(rs.evaluate(TRUTH, RUN, "ap").with_intervals())
+    assert "0." in str(rs.evaluate(TRUTH, RUN, "ap")._with_intervals())
 
 
 def test_long_lists_and_far_cutoffs():
@@ -103,9 +103,9 @@ def test_one_list():
     assert rs.precision([], truth=["a"], k=1) == 0
     with pytest.raises(TypeError, match="truth items are strings but run items are integers"):
         rs.precision([1, 2], truth=["1"])
-    with pytest.raises(TypeError, match="is no item"):
+    with pytest.raises(TypeError, match="in the list is not an item id"):
         rs.precision([1, 2.5], truth=[1])
-    with pytest.raises(TypeError, match="is no item"):
+    with pytest.raises(TypeError, match="in the list is not an item id"):
         rs.precision([1, np.float64(2.5)], truth=[1])
     with pytest.raises(ValueError, match="'a' appears twice"):
         rs.precision(["a", "b", "a"], truth=["a"])
@@ -123,15 +123,15 @@ def test_evaluator():
     assert evaluator(*table)["ap"] == 1
     weighted = rs.Evaluator("ap")(TRUTH, RUN, weights={"u1": 1, "u2": 0})
     assert weighted["ap"] == (1 / 1 + 2 / 3) / 3
-    with pytest.raises(ValueError, match="would change nothing"):
+    with pytest.raises(ValueError, match=r"gain= is a parameter of .*, not of ap"):
         rs.Evaluator("ap", gain="exp2")
     with pytest.raises(ValueError, match="unknown metric"):
         rs.Evaluator("npcg")
 
 
 def test_a_plan_is_kept():
-    assert kept_for(["ap"], "rankstone", {}) is kept_for(["ap"], "rankstone", {})
-    assert kept_for(["ap"], "rankstone", {"threshold": [1]}) is None
+    assert compiled_for(["ap"], "rankstone", {}) is compiled_for(["ap"], "rankstone", {})
+    assert compiled_for(["ap"], "rankstone", {"threshold": [1]}) is None
     assert is_swift(rs.evaluate(TRUTH, RUN, "ap", convention="hivemall"))
     assert not is_swift(rs.evaluate(TRUTH, RUN, "ap", weights={"u1": 1, "u2": 2}))
     assert not is_swift(rs.evaluate(TRUTH, RUN, "kendall"))
@@ -140,7 +140,9 @@ def test_a_plan_is_kept():
 GRADES = st.lists(st.sampled_from((0, 1, 2, 3.5, -1)), min_size=1, max_size=8)
 
 
+@pytest.mark.filterwarnings("ignore::rankstone.errors.UndefinedWarning")
 @given(data=st.data(), name=st.sampled_from(("ndcg", "ap", "rr", "auc", "err", "bpref", "kendall", "rmse")))
+@pytest.mark.filterwarnings("ignore::rankstone.errors.UndefinedWarning")  # random labels may be all relevant
 def test_lists_of_labels_as_arrays_of_them(data, name):
     labels = data.draw(GRADES)
     scores = data.draw(st.sampled_from((None, [data.draw(st.sampled_from((0.5, 1.5, -2))) for _ in labels])))

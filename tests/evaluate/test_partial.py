@@ -32,7 +32,7 @@ def shared_out(truth, run, metrics, weights=None, shares=7, **choices):
 
     found = [job.totals(share(number)) for number in range(shares)]
     whole = job.gather(found) if any(plan.is_pooled for plan in plans) else parts.add_up(found)
-    whole.refuse(plans)
+    whole.check(plans)
     return plans, whole
 
 
@@ -83,16 +83,16 @@ def test_equal_ranks_need_an_order():
     job = parts.Job(plans, (), 1, ordered=False)
     found = job.totals([(Dicts({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}), None)])
     with pytest.raises(ValueError, match="ap: query 'q' has equal ranks, and ties='input' needs an order"):
-        found.refuse(plans)
+        found.check(plans)
 
 
 def test_a_metric_is_sent_whole():
     """What a worker declares is, field by field, what the driver declared."""
     for row in declared().values():
-        name, function, options = parts.Declared.of(row)
+        name, function, options = parts.DeclaredMetric.of(row)
         assert (name, function) == (row.name, row.function)
         assert options.keys() == {one.name for one in fields(Declaration)} - {"name", "function"}
-        parts.Job((), (parts.Declared.of(row),), 1, ordered=True).declare()
+        parts.Job((), (parts.DeclaredMetric.of(row),), 1, ordered=True).declare()
         again = declared()[name]
         assert again is not row
         for one in fields(Declaration):

@@ -37,16 +37,16 @@ def only(side, queries):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("ties", ["item_desc", "group_mean"])
 def test_an_accumulator_is_evaluate(seed, ties):
-    truth, run, beside = some_lists(seed)
+    truth, run, side_info = some_lists(seed)
     rng = np.random.default_rng(seed)
     asked = ["ndcg@5", *KEPT] if ties == "item_desc" else KEPT
-    want = rs.evaluate(truth, run, asked, ties=ties, **beside)
-    accumulators = [rs.Accumulator(asked, ties=ties, **beside) for _ in range(3)]
+    want = rs.evaluate(truth, run, asked, ties=ties, **side_info)
+    accumulators = [rs.Accumulator(asked, ties=ties, **side_info) for _ in range(3)]
     for some in pieces(rng, truth):
         accumulators[rng.integers(3)].update(only(truth, some), only(run, some))
     one, two, three = map(pickle.loads, map(pickle.dumps, accumulators))
     assert_equal(two.merge(three.merge(one)).compute(), want)
-    again = rs.Accumulator(asked, ties=ties, **beside)
+    again = rs.Accumulator(asked, ties=ties, **side_info)
     again.load_state_dict(two.state_dict())
     assert_equal(again.compute(), want)
     assert_equal(pickle.loads(pickle.dumps(again.compute())), want)
@@ -56,11 +56,11 @@ def test_an_accumulator_is_evaluate(seed, ties):
 
 
 def test_an_accumulator_without_a_truth():
-    _, run, beside = some_lists()
-    accumulator = rs.Accumulator(ALONE, **beside)
+    _, run, side_info = some_lists()
+    accumulator = rs.Accumulator(ALONE, **side_info)
     for some in pieces(np.random.default_rng(0), run):
         accumulator.update(run=only(run, some))
-    assert_equal(accumulator.compute(), rs.evaluate(run=run, metrics=ALONE, **beside))
+    assert_equal(accumulator.compute(), rs.evaluate(run=run, metrics=ALONE, **side_info))
 
 
 def test_lists_without_ids_by_hand():
@@ -74,11 +74,11 @@ def test_lists_without_ids_by_hand():
 
 
 def test_sums_of_what_looks_at_each_list_by_itself():
-    truth, run, beside = some_lists()
-    accumulator = rs.Accumulator(["novelty@5", "unseen@5", "rr"], keep=False, history=beside["history"])
+    truth, run, side_info = some_lists()
+    accumulator = rs.Accumulator(["novelty@5", "unseen@5", "rr"], keep=False, history=side_info["history"])
     for query in run:
         accumulator.update(truth[query], run[query], query=query)
-    want = rs.evaluate(truth, run, ["novelty@5", "unseen@5", "rr"], history=beside["history"])
+    want = rs.evaluate(truth, run, ["novelty@5", "unseen@5", "rr"], history=side_info["history"])
     assert dict(accumulator.compute()) == {label: near(value) for label, value in want.items()}
 
 
@@ -93,13 +93,13 @@ def test_no_more_than_the_first_places_is_kept():
 @pytest.mark.parametrize(
     ("made", "told", "problem"),
     [
-        ({"metrics": "coverage@3", "keep": False}, None, "coverage@3 counts how often each item is shown in all lists"),
+        ({"metrics": "coverage@3", "keep": False}, None, "coverage@3 counts each item over all lists"),
         ({"metrics": ["rr", "coverage@3"]}, {"run": ["a"]}, "rr needs a truth"),
-        ({"metrics": "coverage@3"}, {}, "a run alone: update"),
-        ({"metrics": "unseen@3", "history": {"u": ["a"]}}, {"run": ["a"]}, "whose lists these are is not known"),
+        ({"metrics": "coverage@3"}, {}, r"a run only: update\(run=run\)"),
+        ({"metrics": "unseen@3", "history": {"u": ["a"]}}, {"run": ["a"]}, "the lists have no query ids"),
         ({"metrics": "coverage@3", "catalogue": ["a"]}, {"run": ["b"]}, "item 'b' is not in the catalogue"),
         ({"metrics": "coverage@3", "catalogue": 7}, None, "catalogue=7 would change nothing"),
-        ({"metrics": "rr", "catalogue": ["a"]}, None, "would change nothing: rr read none of them"),
+        ({"metrics": "rr", "catalogue": ["a"]}, None, "have no effect: rr read none of them"),
         ({"metrics": "overlap@3"}, {"run": {"u": ["b"]}}, "reference="),
     ],
 )
@@ -126,7 +126,7 @@ def test_another_catalogue_is_another_number():
     ours, theirs = (rs.Accumulator("coverage@3", catalogue=items) for items in (["a", "b"], ["a", "c"]))
     with pytest.raises(ValueError, match="differ in their catalogue="):
         ours.merge(theirs)
-    with pytest.raises(ValueError, match="the state has another beside"):
+    with pytest.raises(ValueError, match="the state has another side_info"):
         ours.load_state_dict(theirs.state_dict())
 
 
@@ -162,37 +162,37 @@ def in_batches(rows, size):
 @pytest.mark.parametrize("ties", ["item_desc", "item_asc"])
 def test_a_stream_is_evaluate(size, ties, monkeypatch):
     monkeypatch.setattr(first_module, "_FEW", 16)
-    truth, run, beside = some_lists(size)
+    truth, run, side_info = some_lists(size)
     rng = np.random.default_rng(size)
-    want = rs.evaluate(truth, run, ["ndcg@5", *SHOWN], ties=ties, **beside)
+    want = rs.evaluate(truth, run, ["ndcg@5", *SHOWN], ties=ties, **side_info)
     rows = list(in_batches(rows_of(run, rng), size))
-    stream = rs.Stream(truth, ["ndcg@5", *SHOWN], ties=ties, **beside)
+    stream = rs.Stream(truth, ["ndcg@5", *SHOWN], ties=ties, **side_info)
     shares = [pickle.loads(pickle.dumps(stream)) for _ in range(3)]
     for at, batch in enumerate(rows):
-        shares[at % 3].find(batch)
+        shares[at % 3].first_pass(batch)
     for share in shares:
         stream.merge(pickle.loads(pickle.dumps(share)))
     for batch in reversed(rows):
-        stream.count(batch)
+        stream.second_pass(batch)
     assert_equal(stream.compute(), want)
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_a_stream_without_a_truth(size, monkeypatch):
     monkeypatch.setattr(first_module, "_FEW", 16)
-    _, run, beside = some_lists(size)
+    _, run, side_info = some_lists(size)
     rows = list(in_batches(rows_of(run, np.random.default_rng(size)), size))
-    stream = rs.Stream(None, ALONE, **beside)
+    stream = rs.Stream(None, ALONE, **side_info)
     shares = [pickle.loads(pickle.dumps(stream)) for _ in range(3)]
     for at, batch in enumerate(rows):
-        shares[at % 3].find(batch)
+        shares[at % 3].first_pass(batch)
     for share in shares:
         stream.merge(share)
     with pytest.raises(ValueError, match="hold the same finds"):
         stream.merge(shares[0])
-    other = rs.Stream(None, ALONE, **beside)
+    other = rs.Stream(None, ALONE, **side_info)
     other.load_state_dict(stream.state_dict())
-    assert_equal(other.compute(), rs.evaluate(run=run, metrics=ALONE, **beside))
+    assert_equal(other.compute(), rs.evaluate(run=run, metrics=ALONE, **side_info))
 
 
 def test_what_a_stream_cannot_know():
@@ -200,7 +200,7 @@ def test_what_a_stream_cannot_know():
     for metric, choices, problem in [
         ("coverage", {}, "coverage reads whole lists; choose a cutoff, as in coverage@10"),
         ("coverage@2", {"ties": "group_mean"}, "ties='group_mean' needs whole lists"),
-        ("coverage@2", {"ties": "input"}, "rows come in any order"),
+        ("coverage@2", {"ties": "input"}, "needs an order of rows; .*the rows of a stream have no order"),
         ("coverage@2", {"duplicates": "once"}, "all rows of a query at once"),
     ]:
         for truth in (None, {"u": ["a"]}):
@@ -212,15 +212,15 @@ def test_what_a_stream_cannot_know():
     with pytest.raises(ValueError, match="there are no rows"):
         stream.compute()
     with pytest.raises(ValueError, match="one pass is enough"):
-        stream.count({"query": ["u"], "item": ["a"], "score": [1.0]})
-    stream.find({"query": ["u", "u"], "item": ["a", "a"], "score": [1.0, 2.0]})
+        stream.second_pass({"query": ["u"], "item": ["a"], "score": [1.0]})
+    stream.first_pass({"query": ["u", "u"], "item": ["a", "a"], "score": [1.0, 2.0]})
     with pytest.raises(ValueError, match="query 'u': item 'a' appears twice"):
         stream.compute()
 
 
 def test_a_broken_state_of_a_stream(breaks):
     stream = rs.Stream(None, "gini@2", catalogue=["a", "b", "c"])
-    stream.find({"query": ["u", "u", "v"], "item": ["a", "b", "c"], "score": [1.0, 2.0, 3.0]})
+    stream.first_pass({"query": ["u", "u", "v"], "item": ["a", "b", "c"], "score": [1.0, 2.0, 3.0]})
     for path, state in breaks(stream.state_dict()):
         other = rs.Stream(None, "gini@2", catalogue=["a", "b", "c"])
         try:
@@ -243,7 +243,7 @@ def large(monkeypatch):
 @pytest.mark.parametrize("grouped", [True, False])
 @pytest.mark.parametrize("scored", [True, False])
 def test_a_large_file_is_evaluate(large, tmp_path, grouped, scored):
-    truth, run, beside = some_lists(5)
+    truth, run, side_info = some_lists(5)
     if not scored:
         run = {query: sorted(items, key=lambda item: (-items[item], item)) for query, items in run.items()}
         rows = [(query, item, -rank) for query, items in run.items() for rank, item in enumerate(items)]
@@ -257,13 +257,13 @@ def test_a_large_file_is_evaluate(large, tmp_path, grouped, scored):
     parquet.write_table(table, tmp_path / "run.parquet", row_group_size=20)
     asked = ["ndcg@5", *SHOWN]
     if scored or grouped:
-        found = rs.evaluate(truth, tmp_path / "run.parquet", asked, **beside)
-        assert_equal(found, rs.evaluate(truth, run, asked, **beside))
-    found = rs.evaluate(run=tmp_path / "run.parquet", metrics=ALONE, **beside)
-    assert_equal(found, rs.evaluate(run=run, metrics=ALONE, **beside))
+        found = rs.evaluate(truth, tmp_path / "run.parquet", asked, **side_info)
+        assert_equal(found, rs.evaluate(truth, run, asked, **side_info))
+    found = rs.evaluate(run=tmp_path / "run.parquet", metrics=ALONE, **side_info)
+    assert_equal(found, rs.evaluate(run=run, metrics=ALONE, **side_info))
     for sides in ((truth, tmp_path / "run.parquet"), (None, tmp_path / "run.parquet")):
         with pytest.raises(ValueError, match="coverage reads whole lists; choose a cutoff"):
-            rs.evaluate(*sides, "coverage", **beside)
+            rs.evaluate(*sides, "coverage", **side_info)
 
 
 def test_ids_that_turn_out_to_be_text(large, tmp_path):

@@ -112,7 +112,7 @@ def test_empty():
 def test_without_data_it_is_a_metric():
     assert rs.ndcg() == rs.ndcg
     assert rs.ndcg(k=3) == rs.ndcg @ 3
-    assert rs.ndcg(gain="exp2", k=3) == rs.Metric.parse("ndcg(gain=exp2)@3")[0]
+    assert rs.ndcg(gain="exp2", k=3) == rs.authoring.Metric.parse("ndcg(gain=exp2)@3")[0]
 
 
 WRONG = {
@@ -122,7 +122,7 @@ WRONG = {
     "no truth": (
         lambda: rs.ndcg(["a"]),
         TypeError,
-        r"ndcg: give the relevant items too: rs.ndcg\(items, truth=relevant\)",
+        r"ndcg needs the relevant items: rs.ndcg\(items, truth=relevant\)",
     ),
     "k of 0": (lambda: rs.ndcg(["a"], truth=["a"], k=0), ValueError, "k must be a whole number from 1, not 0"),
     "k that is a word": (
@@ -136,7 +136,7 @@ WRONG = {
     "scores alone": (
         lambda: rs.ndcg(["a"], truth=["a"], scores=[1]),
         TypeError,
-        "ndcg: scores need labels beside them",
+        "ndcg: scores need labels$",
     ),
     "lengths": (lambda: rs.ndcg(labels=[1, 2], scores=[1]), ValueError, "ndcg: 2 labels but 1 scores"),
     "two lists": (lambda: rs.ndcg(labels=[[1, 2]]), ValueError, r"labels of one list, not an array of shape \(1, 2\)"),
@@ -145,12 +145,12 @@ WRONG = {
     "scores as items": (
         lambda: rs.ndcg([0.1, 0.9], truth=[1, 0]),
         TypeError,
-        r"ndcg: 0.1 in the list is no item; for scores and grades write ndcg\(scores=..., labels=...\)",
+        r"ndcg: 0.1 in the list is not an item id; for scores and grades write ndcg\(scores=..., labels=...\)",
     ),
     "ratings as items": (
         lambda: rs.metrics.spearman(np.array([2.3, 0.9]), truth=np.array([3.0, 1.0])),
         TypeError,
-        r"spearman: 3.0 in the truth is no item; .* spearman\(scores=..., labels=...\)",
+        r"spearman: 3.0 in the truth is not an item id; .* spearman\(scores=..., labels=...\)",
     ),
     "twice": (lambda: rs.ndcg(["a", "a"], truth=["a"]), ValueError, "item 'a' appears twice"),
 }

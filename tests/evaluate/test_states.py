@@ -29,7 +29,7 @@ def check_answer(case, found):
         assert {label: near(tuple(values)) for label, values in case["estimates"].items()} == dict(found)
         by = {group: {label: near(tuple(values)) for label, values in of.items()} for group, of in case["by"].items()}
         assert by == found.by
-        assert found.account == case["account"]
+        assert found.counters == {**case["account"], "outcomes merged too late": 0}  # which 0.1.0 did not count
         return
     assert dict(found) == near(case["means"])
     for label, values in (case["per_query"] or {}).items():
@@ -42,7 +42,7 @@ def test_states_of_the_first_version(name):
     again = made(case)
     again.load_state_dict(case["state"])
     for batch in SAVED["batches"] if case.get("count") else ():
-        again.count(batch)
+        again.second_pass(batch)
     check_answer(case, again.compute())
 
 

@@ -24,8 +24,8 @@ def streamed() -> Any:
     rows = [(query, item, score) for query, ranked in HUGE.items() for item, score in ranked.items()]
     run = dict(zip(("query", "item", "score"), map(list, zip(*rows, strict=True)), strict=True))
     stream = rs.Stream(TRUTH, ["mse"])
-    stream.find(run)
-    stream.count(run)
+    stream.first_pass(run)
+    stream.second_pass(run)
     return stream.compute()
 
 

@@ -81,7 +81,7 @@ def check(value: Any, expected: str, where: str) -> None:
 @pytest.fixture
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A metric or a fusion that a page declares is gone after the page."""
-    for place in (rs.metrics, rs.fusions):
+    for place in (rs.metrics, rs.fusion.methods):
         for name in ("rows", "names"):
             monkeypatch.setattr(place, name, dict(getattr(place, name)))
 
@@ -115,7 +115,7 @@ def run_page(page: str, text: str) -> None:
             assert printed.split() == block.text.split(), f"{page}:{block.line}: it prints\n{printed}"
             printed = None
         else:
-            assert block.language in {"text", "sh", "py", "toml", "yaml"}, (
+            assert block.language in {"text", "sh", "py", "pycon", "toml", "yaml"}, (
                 f"{page}:{block.line}: unknown language {block.language!r}"
             )
             printed = None
@@ -147,17 +147,18 @@ class TestHandbook:
         assert row is not None
         cells = [cell.strip() for cell in row[0].strip("|").split("|")]
         assert cells[1:5] == ["\N{EN DASH}", "\N{EN DASH}", "**0.500**", "0.613"]  # it has no precision and recall
-        assert "No number of another tool is on record." in pages["metrics/rbo.md"]
+        assert "No number of another tool is recorded." in pages["metrics/rbo.md"]
         assert "| 0.8308 | lightgbm 4.7.0" in pages["metrics/ndcg.md"]
         assert "lightgbm" not in pages["metrics/recall.md"].partition("## Who")[2]
 
     def test_bars_in_tables(self, handbook: Any) -> None:
-        assert "<code>sum &#124;score - grade&#124; / n</code>" in handbook.pages()["metrics/index.md"]
+        assert "<code>sum of &#124;score - grade&#124; / n</code>" in handbook.pages()["metrics/index.md"]
 
     def test_the_reference(self, handbook: Any) -> None:
         page = handbook.pages()["reference.md"]
-        for name in ("rs.evaluate", "rs.compare", "rs.needed", "Result", "Comparison", "Difference", "Changes",
-                     "Slices", "Leaderboard", "Window", "Explanation", "Identified", "Stream"):  # fmt: skip
+        for name in ("rs.evaluate", "rs.compare", "rs.sample_size", "Result", "Comparison", "Difference",
+                     "QueryChanges", "Slices", "Leaderboard", "WindowResult", "Explanation",
+                     "IdentifyResult", "Stream"):  # fmt: skip
             assert f"\n## {name}\n" in page
         assert "| `per_query` | Values by metric" in page
         assert all(f"| `{name}` | {kind.words} |" in page for name, kind in KINDS.items())

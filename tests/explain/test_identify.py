@@ -5,6 +5,7 @@ import json
 import math
 import re
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,8 +53,8 @@ def test_the_most_ordinary_first():
 
 def test_one_choice_made_otherwise():
     truth, run = {"u": {1: 3, 2: 1, 4: 2}}, {"u": {1: 4.0, 3: 3.0, 2: 2.0}}
-    value = rs.evaluate(truth, run, "dcg", gain="exp2", discount="rank")["dcg"]
-    found = rs.identify(truth, run, "dcg", f"{value:.6f}", gain="exp2")
+    value = rs.dcg(run["u"], truth=truth["u"], gain="exp2", discount="rank")
+    found = rs.identify(truth, run, "dcg(gain='exp2')", f"{value:.6f}")
     assert found.matches[0].changes == {"discount": "rank"}
     assert found.matches[0].value == value == 7 + 1 / 3
     assert "discount 1/rank" in found.matches[0].definition.cite or "/ rank" in found.matches[0].definition.cite
@@ -68,7 +69,7 @@ def test_nothing_makes_it():
     found = rs.identify(TRUTH, RUN, "rr = 0.123")
     assert found.matches == []
     assert found.nearest is not None
-    assert "nothing makes this number" in repr(found)
+    assert "no match" in repr(found)
     assert found.to_dict()["nearest"]["value"] == found.nearest.value
 
 
@@ -103,9 +104,9 @@ def test_ways_to_ask(asked):
     [
         (("ndcg@4",), "cannot read 'ndcg@4'; write it like 'ndcg@10 = 0.4704'"),
         (("ndgc@4 = 0.5",), "unknown metric 'ndgc@4'; did you mean 'ndcg@4'?"),
-        (("recall@{1,2} = 0.5",), "names 2 metrics; give the number of one"),
+        (("recall@{1,2} = 0.5",), "names 2 metrics; pass one metric"),
         (("ndcg@4", "high"), "'high' is not a number"),
-        (("ndcg@4", math.nan), "'nan' is not a number that a definition could make"),
+        (("ndcg@4", math.nan), "'nan' is not a finite number"),
     ],
 )
 def test_what_cannot_be_asked(asked, message):
@@ -122,7 +123,9 @@ def test_finds_the_conventions_that_made_it(metric, pair):
     values: dict[str, float] = {}
     for name in rs.conventions:
         with contextlib.suppress(ValueError):  # it has no number
-            values[name] = rs.evaluate(truth, run, metric, convention=name)[metric]
+            own = rs.conventions[name].choices.get("threshold")  # asked for, it goes with any grades
+            asked = {} if own is None else {"threshold": own}
+            values[name] = rs.evaluate(truth, run, metric, convention=name, **asked)[metric]
     for reported in {f"{value:.6f}" for value in values.values() if math.isfinite(value)}:
         lowest, highest = interval(reported)
         expected = {name for name, value in values.items() if lowest <= value <= highest}
@@ -144,7 +147,7 @@ def test_every_metric(metric):
 def test_what_it_looks_like():
     found = rs.identify(TRUTH, RUN, "ndcg@4 = 0.620")
     lines = repr(found).split("\n")
-    assert lines[0].startswith(f"ndcg@4 = 0.620: {len(found.matches)} found; {found.tried} definitions tried, ")
+    assert lines[0].startswith(f"ndcg@4 = 0.620: {len(found.matches)} matches; {found.tried} definitions tried, ")
     assert lines[1].split() == ["convention", "changed", "value"]
     assert lines[3].startswith("lenskit")
     assert "lenskit" in found._repr_html_()
@@ -191,7 +194,7 @@ def test_two_divisors_of_one_sum():
     """One hit in a list of two: over 3 places, or over the 2 that there are."""
     sweep = Sweep(open_source({"q": ["a"]}, {"q": ["a", "x"]}))
     for divisor, value in {"k": 1 / 3, "min(k,retrieved)": 1 / 2}.items():
-        assert sweep.outcome(*make_plans("precision@3", "rankstone", {"divisor": divisor})).mean == value
+        assert sweep.outcome(*make_plans(rs.precision(divisor=divisor) @ 3, "rankstone", {})).mean == value
 
 
 def test_a_published_number(shared):
@@ -240,3 +243,94 @@ def test_definitions_that_see_the_same_are_measured_once(monkeypatch):
     found = rs.identify(truth, run, "precision@2", 0.98765)
     assert found.tried > 500
     assert len(measured) < found.tried / 10
+
+
+# Scores of which many are equal: 40 items at four scores.
+TIED_TRUTH = {query: {item: (item * 7 + query) % 4 for item in range(0, 40, 2)} for query in range(12)}
+TIED_RUN = {query: {item: float((item // 4 * 3 + query) % 4) for item in range(40)} for query in range(12)}
+
+
+def test_a_number_that_ties_decide_is_no_match_of_a_changed_choice():
+    """ranx sorts more than 15 items in no defined order: its number is any of a range."""
+    plain = rs.evaluate(TIED_TRUTH, TIED_RUN, "ap", convention="ranx")
+    ends = plain.ties["ap"]
+    number = (2 * plain["ap"] + ends.highest) / 3
+    result = rs.identify(TIED_TRUTH, TIED_RUN, f"ap = {number:.4f}")
+    assert not names(result)
+    assert all({*match.changes} <= {"ties", "score_precision"} for match in result.matches)
+    (ranx,) = [match for match in result.possible if "ranx" in match.conventions and not match.changes]
+    assert (ranx.ties.lowest, ranx.ties.highest) == (ends.lowest, ends.highest)
+    assert result.ties.queries == result.queries == 12
+    assert "the order of tied items decides 12 of 12 queries" in str(result)
+    assert "may be a coincidence" in re.sub(r"\s+", " ", str(result))
+    assert result.to_dict()["possible"][0]["ties"]["queries"] == 12
+
+
+def test_ties_are_mentioned_where_a_convention_makes_the_number():
+    value = rs.evaluate(TIED_TRUTH, TIED_RUN, "ap")["ap"]
+    result = rs.identify(TIED_TRUTH, TIED_RUN, f"ap = {value:.6f}")
+    assert "rankstone" in names(result)
+    assert not result.possible
+    assert "12 of 12 queries" in str(result)
+    assert rs.identify(TRUTH, RUN, "ap = 0.56").ties is None
+
+
+GRADED = {query: {item: (item + query) % 4 for item in range(0, 20, 2)} for query in range(6)}
+FIRST = {query: {item: math.sin(item * 3 + query) for item in range(20)} for query in range(6)}
+SECOND = {query: {item: math.cos(item * 2 + query) for item in range(20)} for query in range(6)}
+
+
+def _reported(run, convention="lightgbm"):
+    result = rs.evaluate(GRADED, run, ["ap@10", "ndcg@10"], convention=convention)
+    return {label: f"{result[label]:.5f}" for label in result}
+
+
+def _unchanged(result):
+    return [name for name, changes in result.matches if not changes]
+
+
+def test_several_numbers_at_once():
+    by_metric = _reported(FIRST)
+    text = ", ".join(f"{label} = {number}" for label, number in by_metric.items())
+    whole = rs.identify(GRADED, FIRST, by_metric)
+    single = [names(rs.identify(GRADED, FIRST, label, number)) for label, number in by_metric.items()]
+    assert "lightgbm" in _unchanged(whole)
+    assert {*_unchanged(whole)} == {*single[0]} & {*single[1]}
+    assert whole == rs.identify(GRADED, FIRST, text) == rs.identify(GRADED, FIRST, text.split(", "))
+    for name, changes in whole.matches:  # each of them produces both numbers
+        convention = rs.conventions[name].with_choices(**changes)
+        result = rs.evaluate(GRADED, FIRST, [*by_metric], convention=convention)
+        assert {label: f"{result[label]:.5f}" for label in result} == by_metric
+    assert "all 2 numbers" in str(whole)
+    assert json.loads(json.dumps(whole.to_dict()))["results"][1]["metric"] == "ndcg@10"
+
+
+def test_a_table_of_runs_and_metrics():
+    table = {"first": _reported(FIRST), "second": _reported(SECOND)}
+    whole = rs.identify(GRADED, {"first": FIRST, "second": SECOND}, table)
+    assert whole.runs == ["first", "first", "second", "second"]
+    assert "lightgbm" in _unchanged(whole)
+    table["second"]["ap@10"] = "0.99999"
+    assert rs.identify(GRADED, {"first": FIRST, "second": SECOND}, table).matches == []
+    with pytest.raises(ValueError, match="run 'second'; pass the runs by name"):
+        rs.identify(GRADED, {"first": FIRST}, table)
+
+
+def test_one_table_with_labels_and_scores():
+    rows = [(query, GRADED[query][item], FIRST[query][item]) for query in GRADED for item in GRADED[query]]
+    table = pd.DataFrame(rows, columns=["query", "label", "score"])
+    value = rs.evaluate(table, metrics="ndcg@10")["ndcg@10"]
+    assert "rankstone" in names(rs.identify(table, metric="ndcg@10", value=f"{value:.6f}"))
+    explanation = rs.explain(table, metric="ndcg@10", query=3)
+    assert explanation.value == pytest.approx(rs.evaluate(table, metrics="ndcg@10").per_query["ndcg@10"][3])
+    with pytest.raises(TypeError, match="pass a metric"):
+        rs.explain(table)
+    with pytest.raises(TypeError, match="pass metric and number"):
+        rs.identify(table)
+
+
+def test_an_error_names_the_metric_that_was_asked_for():
+    with pytest.raises(ValueError, match=r"^divisor= is a parameter of ap|^ap: divisor='truth'"):
+        rs.identify(TRUTH, RUN, "ap = 0.5", divisor="truth")
+    with pytest.raises(ValueError, match=r"^divisor='truth' is no value of divisor of any metric; choose from 'none'"):
+        rs.conventions["trec_eval"].with_choices(divisor="truth")

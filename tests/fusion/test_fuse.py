@@ -33,14 +33,14 @@ METHODS = {
     },
     "rbc": {"a": 0.2 * (1 + 0.8), "b": 0.2 * 0.8, "c": 0.2 * (0.64 + 1), "d": 0.2 * 0.64},
     "borda": {"a": 4 + 3, "b": 3 + (4 - 3 + 1) / 2, "c": 2 + 4, "d": (4 - 3 + 1) / 2 + 2},
-    "sum": {"a": 9 + 0.5, "b": 6, "c": 3 + 0.9, "d": 0.1},
-    "mnz": {"a": 2 * (9 + 0.5), "b": 6, "c": 2 * (3 + 0.9), "d": 0.1},
-    "gmnz": {"a": 9 + 0.5 + 9 + 0.5, "b": 6, "c": 2 * (3 + 0.9), "d": 0.1},
+    "comb_sum": {"a": 9 + 0.5, "b": 6, "c": 3 + 0.9, "d": 0.1},
+    "comb_mnz": {"a": 2 * (9 + 0.5), "b": 6, "c": 2 * (3 + 0.9), "d": 0.1},
+    "comb_gmnz": {"a": 9 + 0.5 + 9 + 0.5, "b": 6, "c": 2 * (3 + 0.9), "d": 0.1},
     "mixed": {"a": sqrt(2) * (9 + 0.5), "b": 6, "c": sqrt(2) * (3 + 0.9), "d": 0.1},
-    "anz": {"a": (9 + 0.5) / 2, "b": 6, "c": (3 + 0.9) / 2, "d": 0.1},
-    "min": {"a": 0.5, "b": 6, "c": 0.9, "d": 0.1},
-    "max": {"a": 9, "b": 6, "c": 3, "d": 0.1},
-    "med": {"a": (9 + 0.5) / 2, "b": 6, "c": (3 + 0.9) / 2, "d": 0.1},
+    "comb_anz": {"a": (9 + 0.5) / 2, "b": 6, "c": (3 + 0.9) / 2, "d": 0.1},
+    "comb_min": {"a": 0.5, "b": 6, "c": 0.9, "d": 0.1},
+    "comb_max": {"a": 9, "b": 6, "c": 3, "d": 0.1},
+    "comb_med": {"a": (9 + 0.5) / 2, "b": 6, "c": (3 + 0.9) / 2, "d": 0.1},
 }  # fmt: skip
 
 
@@ -50,9 +50,19 @@ def test_method(method):
 
 
 def test_every_method_is_worked_out():
-    assert {name for name in rs.fusions if rs.fusions[name].function.__module__.startswith("rankstone.")} == set(
-        METHODS
-    )
+    assert {
+        name for name in rs.fusion.methods if rs.fusion.methods[name].function.__module__.startswith("rankstone.")
+    } == set(METHODS)
+
+
+@pytest.mark.parametrize("short", ["sum", "mnz", "gmnz", "anz", "min", "max", "med"])
+def test_short_names_are_aliases_that_are_not_printed(short):
+    method = rs.fusion.methods[f"comb_{short}"]
+    for alias in (short, f"comb{short}", f"Comb{short.upper()}"):
+        assert rs.fusion.methods[alias] is method
+        assert rs.fuse(RUNS, alias).definition.metric == f"comb_{short}"
+    assert repr(method).startswith(f"comb_{short}: ")
+    assert short not in list(rs.fusion.methods)
 
 
 def test_parameters():
@@ -73,8 +83,8 @@ WEIGHTED = {
     "isr": {"a": 2 * (2 / 1 + 3 / 4), "b": 2 / 4, "c": 2 * (2 / 9 + 3 / 1), "d": 3 / 9},
     "rbc": {"a": 0.2 * (2 + 3 * 0.8), "b": 0.2 * 2 * 0.8, "c": 0.2 * (2 * 0.64 + 3), "d": 0.2 * 3 * 0.64},
     "borda": {"a": 2 * 4 + 3 * 3, "b": 2 * 3 + 3 * 1, "c": 2 * 2 + 3 * 4, "d": 2 * 1 + 3 * 2},
-    "sum": {"a": 2 * 9 + 3 * 0.5, "b": 2 * 6, "c": 2 * 3 + 3 * 0.9, "d": 3 * 0.1},
-    "mnz": {"a": (2 + 3) * 9.5, "b": 2 * 6, "c": (2 + 3) * 3.9, "d": 3 * 0.1},
+    "comb_sum": {"a": 2 * 9 + 3 * 0.5, "b": 2 * 6, "c": 2 * 3 + 3 * 0.9, "d": 3 * 0.1},
+    "comb_mnz": {"a": (2 + 3) * 9.5, "b": 2 * 6, "c": (2 + 3) * 3.9, "d": 3 * 0.1},
     "mixed": {"a": sqrt(2) * (2 * 9 + 3 * 0.5), "b": 2 * 6, "c": sqrt(2) * (2 * 3 + 3 * 0.9), "d": 3 * 0.1},
 }
 
@@ -90,12 +100,12 @@ def test_weights_that_cannot_be():
     for weights, problem in (
         ([1], "there are 2 runs but 1 weights"),
         ([1, float("nan")], "finite"),
-        (["x", 1], "a number for each run"),
+        (["x", 1], "one number per run"),
         ({"one": 1}, "weights= are for one; the runs are run 1, run 2"),
     ):
         with pytest.raises((ValueError, TypeError), match=problem):
             rs.fuse(RUNS, weights=weights)
-    with pytest.raises(ValueError, match="weights= would change nothing: med has no place for them"):
+    with pytest.raises(ValueError, match="weights= would have no effect: comb_med has no weights"):
         rs.fuse(RUNS, "med", weights=[1, 2])
 
 
@@ -167,15 +177,15 @@ def test_missing_items():
     assert fused("rrf", missing=0) == close(METHODS["rrf"])
     assert fused("borda", missing=0) == close({"a": 7, "b": 3, "c": 6, "d": 2})
     assert fused("borda", missing="lowest") == close({"a": 7, "b": 3 + (4 - 3), "c": 6, "d": (4 - 3) + 2})
-    with pytest.raises(ValueError, match=r"missing=0.5 would change nothing: rrf goes by ranks"):
+    with pytest.raises(ValueError, match=r"missing=0.5 would have no effect: rrf reads ranks"):
         fused("rrf", missing=0.5)
 
 
 def test_first_rank():
     assert fused("rrf", first_rank=0) == close({"a": 1 / 60 + 1 / 61, "b": 1 / 61, "c": 1 / 62 + 1 / 60, "d": 1 / 62})
-    with pytest.raises(ValueError, match="first_rank=0 would change nothing: sum reads no ranks"):
+    with pytest.raises(ValueError, match="first_rank=0 would have no effect: comb_sum reads no ranks"):
         fused("sum", first_rank=0)
-    with pytest.raises(ValueError, match=r"query 'q', item 'a': the fused score is inf; look at .* first_rank="):
+    with pytest.raises(ValueError, match=r"query 'q', item 'a': the fused score is inf; check .* first_rank="):
         fused("isr", first_rank=0)
 
 
@@ -227,7 +237,7 @@ def test_an_empty_list_stays():
 
 def test_nothing_at_all():
     assert rs.fuse([{}, {}]).to_dict() == {}
-    with pytest.raises(ValueError, match="there are no runs"):
+    with pytest.raises(ValueError, match="no runs; pass a list"):
         rs.fuse([])
 
 
@@ -256,21 +266,21 @@ def test_a_fused_run_tells_how_it_was_made():
     made = rs.fuse({"bm25": LEXICAL, "dense": NEURAL}, "sum", norm="min-max", weights=[0.7, 0.3], depth=100)
     said = made.definition.cite
     for words in (
-        "sum: sum of the scores",
+        "comb_sum: sum of the scores",
         "each run's term times its weight: 0.7 (bm25), 0.3 (dense)",
         "(score - lowest) / (highest - lowest) of the list",
-        "of each list the first 100",
+        "first 100 items of each list",
         "1 where all scores of a list are equal",
-        "an item gets nothing from a run that does not have it",
-        "equal scores in descending order of item id",
+        "no contribution from runs that did not return the item",
+        "ties broken by item id, descending",
         "convention rankstone with norm='min-max', depth=100",
     ):
         assert words in said, words
     assert made.definition.choices["weights"] == [0.7, 0.3]
-    assert "sum of 1 / (60 + rank)" in repr(rs.fuse(RUNS))
+    assert "sum of 1 / (60 + rank)" in rs.fuse(RUNS).render(verbose=True)
     assert "rrf of 2 runs (run 1, run 2): 1 query, 4 items" in repr(rs.fuse(RUNS))
     assert "score" not in rs.fuse(RUNS).definition.cite.replace("equal scores", "")  # it does not read them
-    assert "does not have it" not in "".join(rs.fuse(RUNS, "borda").definition.edge_cases)  # the formula says it
+    assert "did not return" not in "".join(rs.fuse(RUNS, "borda").definition.edge_cases)  # the formula says it
 
 
 def test_two_definitions_that_differ_read_differently():
@@ -290,22 +300,25 @@ def test_two_definitions_that_differ_read_differently():
 
 
 def test_the_listing():
-    assert set(rs.fusions) >= set(METHODS)
-    assert "rrf: sum of 1 / (60 + rank); Reciprocal rank fusion" in repr(rs.fusions)
-    assert rs.fusions["wsum"] is rs.fusions["sum"]
+    assert set(rs.fusion.methods) >= set(METHODS)
+    assert "rrf: sum of 1 / (60 + rank); Reciprocal rank fusion" in repr(rs.fusion.methods)
+    assert rs.fusion.methods["wsum"] is rs.fusion.methods["sum"]
+    assert "comb_mnz: number of runs x sum of the scores; CombMNZ" in repr(rs.fusion.methods)
     with pytest.raises(KeyError, match="unknown fusion 'bordafus'; did you mean 'borda'"):
-        rs.fusions["bordafus"]
+        rs.fusion.methods["bordafus"]
 
 
 @pytest.fixture
 def own_registry(monkeypatch):
     """Fusions that a test declares are gone after it."""
     for name in ("rows", "names"):
-        monkeypatch.setattr(rs.fusions, name, dict(getattr(rs.fusions, name)))
+        monkeypatch.setattr(rs.fusion.methods, name, dict(getattr(rs.fusion.methods, name)))
 
 
 def test_a_fusion_of_your_own(own_registry):
-    @rs.fusion("top_heavy_of_mine", formula="sum of 1 / rank^<power>", reads="rank", weighted="each term times it")
+    @rs.fusion.method(
+        "top_heavy_of_mine", formula="sum of 1 / rank^<power>", reads="rank", weighted="each term times it"
+    )
     def top_heavy(found, *, power=3):
         """Only the top counts."""
         return found.sum(found.weight / found.rank**power)
@@ -313,24 +326,24 @@ def test_a_fusion_of_your_own(own_registry):
     assert fused("top_heavy_of_mine", weights=[1, 10], power=2)["a"] == close(1 + 10 / 4)
     assert fused(top_heavy)["a"] == close(1 + 1 / 8)
     assert rs.fuse(RUNS, top_heavy).definition.formula == "sum of 1 / rank^3"
-    assert "top_heavy_of_mine" in repr(rs.fusions)
-    with pytest.raises(ValueError, match=r"Known: .*top_heavy_of_mine|known: .*top_heavy_of_mine"):
+    assert "top_heavy_of_mine" in repr(rs.fusion.methods)
+    with pytest.raises(ValueError, match=r"unknown fusion 'nothing_like_it'; there are borda, .* more"):
         rs.fuse(RUNS, "nothing_like_it")
     with pytest.raises(ValueError, match="'rrf' is a fusion of rankstone's own"):
-        rs.fusion("rrf")(lambda found: found.count)
+        rs.fusion.method("rrf")(lambda found: found.count)
 
-    @rs.fusion("scores_of_mine", reads="rank")
+    @rs.fusion.method("scores_of_mine", reads="rank")
     def scores(found):
         return found.sum(found.score)
 
     with pytest.raises(TypeError, match="declare it with reads='score'"):
         fused("scores_of_mine")
 
-    @rs.fusion("short_of_mine")
+    @rs.fusion.method("short_of_mine")
     def short(found):
         return found.score[:1]
 
-    with pytest.raises(ValueError, match="short_of_mine made 1 scores of 4 items"):
+    with pytest.raises(ValueError, match="short_of_mine returned 1 scores for 4 items"):
         fused("short_of_mine")
 
 
@@ -340,33 +353,33 @@ def test_a_fusion_of_your_own(own_registry):
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda: rs.fuse(RUNS, "comb_sun"), "unknown fusion 'comb_sun'; did you mean 'sum'"),
+        (lambda: rs.fuse(RUNS, "comb_sun"), "unknown fusion 'comb_sun'; did you mean 'comb_sum'"),
         (lambda: rs.fuse(RUNS, 3), "unknown fusion 3"),
-        (lambda: rs.fuse(RUNS, "sum", k=60), "unknown choice or parameter of sum 'k'"),
+        (lambda: rs.fuse(RUNS, "sum", k=60), "unknown choice or parameter of comb_sum 'k'"),
         (lambda: rs.fuse(RUNS, kk=60), "unknown choice or parameter of rrf 'kk'"),
         (lambda: rs.fuse(RUNS, k=-1), "rrf: k must"),
         (lambda: rs.fuse(RUNS, "rbc", p=1), "rbc: p must lie between 0 and 1"),
         (lambda: rs.fuse(RUNS, norm="minmax"), "norm='minmax'; choose from None, 'min-max'"),
-        (lambda: rs.fuse(RUNS, norm="min-max"), "norm='min-max' would change nothing: rrf goes by ranks"),
-        (lambda: rs.fuse(RUNS, "sum", constant=0), "constant=0 would change nothing"),
-        (lambda: rs.fuse(RUNS, "sum", norm="rank", floor=1), "floor=1 would change nothing"),
+        (lambda: rs.fuse(RUNS, norm="min-max"), "norm='min-max' would have no effect: rrf reads ranks"),
+        (lambda: rs.fuse(RUNS, "sum", constant=0), "constant=0 would have no effect"),
+        (lambda: rs.fuse(RUNS, "sum", norm="rank", floor=1), "floor=1 would have no effect"),
         (lambda: rs.fuse(RUNS, "sum", norm="max", floor=-1), "floor=-1; give a number above 0"),
-        (lambda: rs.fuse(RUNS, "sum", norm="borda", missing=0), "missing=0 would change nothing: norm='borda' says it"),
+        (lambda: rs.fuse(RUNS, "sum", norm="borda", missing=0), "missing=0 .*: norm='borda' has its own rule"),
         (lambda: rs.fuse(RUNS, "sum", missing="worst"), "missing='worst'; choose from a number, or None, 'lowest'"),
         (lambda: rs.fuse(RUNS, "sum", missing=float("nan")), "missing=nan is not a finite number"),
         (lambda: rs.fuse(RUNS, queries="some"), "queries='some'; choose from 'union'"),
         (lambda: rs.fuse(LEXICAL), r"runs\['q'\] is one list of items, not a run"),
         (lambda: rs.fuse({"q": ["a"]}), r"runs\['q'\] is one list of items, not a run"),
-        (lambda: rs.fuse(rs.columns(query=["q"], item=["a"])), "this is one run; give a list of runs"),
-        (lambda: rs.fuse(None), "this is NoneType; give a list of runs"),
-        (lambda: rs.fuse([{"q": {"a": 1e308, "b": -1e308}}], "sum", norm="zmuv"), "norm='zmuv' cannot scale scores"),
+        (lambda: rs.fuse(rs.columns(query=["q"], item=["a"])), "this is one run; pass a list of runs"),
+        (lambda: rs.fuse(None), "this is NoneType; pass a list of runs"),
+        (lambda: rs.fuse([{"q": {"a": 1e308, "b": -1e308}}], "sum", norm="zmuv"), "norm='zmuv' overflows"),
         (lambda: rs.fuse([{"q": {"a": 1e308}}] * 2, "sum"), "query 'q', item 'a': the fused score is inf"),
-        (lambda: rs.fuse(pd.DataFrame({"query": ["q"], "item": ["a"]})), "this is one run; give a list of runs"),
-        (lambda: rs.fuse(rs.fuse(RUNS)), "this is one run; give a list of runs"),
-        (lambda: rs.fuse(np.eye(2)), "this is one run; give a list of runs"),
-        (lambda: rs.fuse("a.run"), "this is one run; give a list of runs"),
-        (lambda: rs.fuse([np.eye(2)]), "run 1 is a matrix; give scipy.sparse.csr_array"),
-        (lambda: rs.fuse([LEXICAL, 3]), "run 2 is int, and no run"),
+        (lambda: rs.fuse(pd.DataFrame({"query": ["q"], "item": ["a"]})), "this is one run; pass a list of runs"),
+        (lambda: rs.fuse(rs.fuse(RUNS)), "this is one run; pass a list of runs"),
+        (lambda: rs.fuse(np.eye(2)), "this is one run; pass a list of runs"),
+        (lambda: rs.fuse("a.run"), "this is one run; pass a list of runs"),
+        (lambda: rs.fuse([np.eye(2)]), "run 1 is a matrix; pass scipy.sparse.csr_array"),
+        (lambda: rs.fuse([LEXICAL, 3]), "run 2 is int, not a run"),
         (lambda: rs.fuse([{"q": {"a", "b"}}]), "run 1: query 'q': the run must be a dict .* not set"),
     ],
 )  # fmt: skip
@@ -401,7 +414,7 @@ def test_bad_columns_are_named():
         (rs.columns(query=["q", "q"], item=["a", "b"], score=[1, None]), "run 2: score of row 1 is null"),
         (rs.columns(query=["q", "q"], item=["a", None]), "run 2: item of row 1 is null"),
         (rs.columns(query=["q"], item=[7]), "run 2: items are integers but run 1: items are strings"),
-        (rs.columns(query=["q"], item=[0.5]), "run 2: item ids are double; they are strings or whole numbers"),
+        (rs.columns(query=["q"], item=[0.5]), "run 2: item ids are double; ids must be strings or integers"),
     ):
         with pytest.raises((ValueError, TypeError), match=problem):
             rs.fuse([good, bad])
@@ -412,7 +425,7 @@ def test_an_order_has_no_scores():
     table = rs.columns(query=["q", "q"], item=["a", "b"])
     for run in (order, table):
         with pytest.raises(
-            rs.errors.DataError, match="run 2 is an order without scores, and sum reads scores; norm='rank'"
+            rs.errors.DataError, match="run 2 has ranks but no scores, and comb_sum reads scores; norm='rank'"
         ):
             rs.fuse([LEXICAL, run], "sum", norm="min-max")
         assert fused("sum", [LEXICAL, run], norm="rank")["b"] == close((1 - 1 / 3) + (1 - 1 / 2))
@@ -421,12 +434,12 @@ def test_an_order_has_no_scores():
 
 def test_one_list_without_scores_among_others():
     table = rs.columns(query=["q"], item=["a"], score=[1.0])
-    for beside in (LEXICAL, table):
-        with pytest.raises(rs.errors.DataError, match="run 2 is an order without scores"):
-            rs.fuse([beside, {"p": {"a": 1.0}, "q": ["a"]}], "sum")
+    for side_info in (LEXICAL, table):
+        with pytest.raises(rs.errors.DataError, match="run 2 has ranks but no scores"):
+            rs.fuse([side_info, {"p": {"a": 1.0}, "q": ["a"]}], "sum")
         with pytest.raises(rs.errors.DataError, match="run 2: query 'q': item 'a' appears twice"):
-            rs.fuse([beside, {"p": {"a": 1.0}, "q": ["a", "a"]}])
-        assert rs.fuse([beside, {"p": {"a": 1.0}, "q": []}], "sum").to_dict()["p"] == {"a": 1.0}
+            rs.fuse([side_info, {"p": {"a": 1.0}, "q": ["a", "a"]}])
+        assert rs.fuse([side_info, {"p": {"a": 1.0}, "q": []}], "sum").to_dict()["p"] == {"a": 1.0}
 
 
 def test_ranks_are_no_scores(tmp_path):
@@ -437,7 +450,7 @@ def test_ranks_are_no_scores(tmp_path):
     )
     listed = pd.DataFrame({"query": ["q"], "items": [["a", "b"]], "rank": [[2, 1]]})
     for run in (ranked, tmp_path / "r.csv", tmp_path / "r.jsonl", listed):
-        with pytest.raises(rs.errors.DataError, match="is an order without scores"):
+        with pytest.raises(rs.errors.DataError, match="has ranks but no scores"):
             rs.fuse([run], "sum")
         assert fused("rrf", [run]) == close({"b": 1 / 61, "a": 1 / 62})
 
@@ -445,7 +458,9 @@ def test_ranks_are_no_scores(tmp_path):
 def test_infinite_scores():
     endless = {"q": {"a": float("inf"), "b": 1.0, "c": float("-inf")}}
     assert fused("rrf", [endless]) == close({"a": 1 / 61, "b": 1 / 62, "c": 1 / 63})
-    with pytest.raises(rs.errors.DataError, match="run 1: query 'q', item 'a': score is inf, which sum cannot use"):
+    with pytest.raises(
+        rs.errors.DataError, match="run 1: query 'q', item 'a': score is inf, which comb_sum cannot use"
+    ):
         fused("sum", [endless])
 
 
@@ -455,11 +470,11 @@ def test_ids_of_any_kind():
     assert fused.to_dict() == {("u", 1): {7: 1 / 62 + 1 / 61, ("x", 1): 1 / 61, None: 1 / 62}}
     assert rs.evaluate({("u", 1): {None: 1}}, fused, "rr")["rr"] == 1 / 3
     with pytest.raises(
-        rs.errors.DataError, match=r"items .* have the same score and cannot be compared; ties=\"input\""
+        rs.errors.DataError, match=r"items .* have the same score and ids that cannot be compared; ties=\"input\""
     ):
         rs.fuse([{"q": {("x",): 1.0, 7: 1.0}}])
     apart = [{"q": [None]}, {"q": [7]}]
-    with pytest.raises(rs.errors.DataError, match=r"the fused run: query 'q': items .* cannot be compared"):
+    with pytest.raises(rs.errors.DataError, match=r"the fused run: query 'q': items .* ids that cannot be compared"):
         rs.fuse(apart).to_dict()
     assert rs.fuse(apart, ties="input").to_dict() == {"q": {None: 1 / 61, 7: 1 / 61}}
 
@@ -497,3 +512,18 @@ def test_whole_numbers_and_text_are_not_the_same_ids():
     with pytest.raises(TypeError, match="run 2: queries are strings but run 1: queries are integers"):
         rs.fuse([{1: ["a"]}, {"1": ["a"]}])
     assert rs.fuse([{"q": ["1"]}, {"q": ["2"]}]).to_dict() == {"q": {"2": 1 / 61, "1": 1 / 61}}
+
+
+def test_runs_that_change_while_they_are_fused(monkeypatch):
+    from rankstone.fusion import merge
+
+    unite = merge._core.unite_dicts
+
+    def united(names, queries, contents):
+        answer = unite(names, queries, contents)
+        contents[0][0]["late"] = 0.1
+        return answer
+
+    monkeypatch.setattr(merge, "_core", type("Core", (), {"unite_dicts": staticmethod(united)}))
+    with pytest.raises(rs.errors.DataError, match="the runs changed while they were fused"):
+        rs.fuse([{"q": {"a": 1.0, "b": 0.5}}, {"q": {"b": 1.0}}])

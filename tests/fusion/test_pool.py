@@ -38,7 +38,7 @@ def test_less_what_is_judged(shape, runs, tmp_path):
     assert pool.to_dict() == {"q1": ["b", "d"], "q2": [], "q3": ["y", "z"]}
     assert pool.counts == {"q1": 2, "q2": 0, "q3": 2}
     assert (len(pool), pool.judged) == (4, 2)
-    assert "4 items of 3 queries to be judged: the first 2 of run 1, run 2; 2 more are judged already" in " ".join(
+    assert "4 items of 3 queries to judge: the first 2 of run 1, run 2; 2 more are already judged" in " ".join(
         repr(pool).split()
     )
 

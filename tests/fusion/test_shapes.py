@@ -12,7 +12,7 @@ import pytest
 
 import rankstone as rs
 
-METHODS = [name for name in rs.fusions if rs.fusions[name].function.__module__.startswith("rankstone.")]
+METHODS = [name for name in rs.fusion.methods if rs.fusion.methods[name].function.__module__.startswith("rankstone.")]
 NORMS = (None, "min-max", "min-max-inverted", "sum", "zmuv", "rank", "borda")
 
 
@@ -139,7 +139,7 @@ def test_lists_without_queries_belong_together_by_place():
 @pytest.mark.parametrize("shape", ["dict", "table"])
 def test_row_order_changes_nothing(method, shape):
     for seed, norm in itertools.product(range(3), NORMS):
-        if rs.fusions[method].reads == "rank" and norm not in (None, "min-max-inverted"):
+        if rs.fusion.methods[method].reads == "rank" and norm not in (None, "min-max-inverted"):
             continue
         runs = made(seed)
         expected = rs.fuse(runs, method, norm=norm).to_dict()
@@ -242,5 +242,5 @@ def test_a_trec_run_has_the_methods_name_for_a_tag(tmp_path):
     assert (tmp_path / "x.run").read_text() == "q Q0 b 1 3 borda\nq Q0 a 2 3 borda\n"
     rs.fuse([{"q": ["a"]}]).write(tmp_path / "x.run", tag="mine")
     assert (tmp_path / "x.run").read_text().endswith(" mine\n")
-    with pytest.raises(ValueError, match="cannot tell the format"):
+    with pytest.raises(ValueError, match="unknown format of"):
         rs.fuse([{"q": ["a"]}]).write(tmp_path / "x.pdf")

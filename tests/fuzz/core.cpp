@@ -34,7 +34,7 @@ void fuzz_text(FuzzedDataProvider& data) {
     Team team = make_team(data);
     const std::string text = data.ConsumeRemainingBytesAsString();
     try {
-        const TrecColumns columns = parse_trec(text, shape, team);
+        const TrecColumns columns = parse_trec({.text = text}, shape, team);
         require(columns.ids.size() == shape.ids() && columns.numbers.size() == shape.numbers(), "columns are missing");
         for (const Strings& ids : columns.ids)
             for (int64_t row = 0; row < columns.rows; ++row)

@@ -24,13 +24,13 @@ def stream() -> rs.Stream:
 
 def found() -> rs.Stream:
     made = stream()
-    made.find(BATCH)
+    made.first_pass(BATCH)
     return made
 
 
 def counted() -> rs.Stream:
     made = found()
-    made.count(BATCH)
+    made.second_pass(BATCH)
     return made
 
 
@@ -54,9 +54,9 @@ def online() -> rs.Online:
 def served() -> rs.Online:
     made = online()
     for number, time in enumerate((1, 2, 30, 31)):
-        made.served(number, ["a", "b"], time=time)
-        made.outcome(number, "a", time=time)
-        made.outcome(f"nobody's {number}", "a", time=time)
+        made.log_impression(number, ["a", "b"], time=time)
+        made.log_feedback(number, "a", time=time)
+        made.log_feedback(f"nobody's {number}", "a", time=time)
     return made
 
 

@@ -76,7 +76,7 @@ def wilcoxon(given, tool, command):
 
 
 def sign(given, tool, command):
-    found = rs.statistics.sign(difference_of(given))
+    found = rs.statistics.sign_test(difference_of(given))
     return {
         **found._asdict(),
         "p_two_sided": found.p,
@@ -88,7 +88,7 @@ def sign(given, tool, command):
 
 def sign_flip(given, tool, command):
     difference = difference_of(given)
-    found = rs.statistics.flips(difference, signs=given.get("signs"))
+    found = rs.statistics.randomization_test(difference, signs=given.get("signs"))
     # The file counts the signs of differences of 0 too.
     times = 2.0 ** (len(difference) - found.nonzero) if found.exact else 1
     return {
@@ -107,9 +107,9 @@ def tukey_randomised(given, tool, command):
     return {**found._asdict(), "differences": np.abs(found.differences)}  # the file has them without a sign
 
 
-def max_t(given, tool, command):
+def westfall_young(given, tool, command):
     pairs = [(0, run) for run in range(1, given["scores"].shape[1])]
-    found = rs.statistics.max_t(given["scores"], pairs, signs=given["signs"])
+    found = rs.statistics.westfall_young(given["scores"], pairs, signs=given["signs"])
     return {
         "statistics": found.statistics,
         "p_raw": found.p,
@@ -196,11 +196,11 @@ def power(given, tool, command):
 
 def needed_n(given, tool, command):
     dz, goal, alpha = dz_of(given), given["power"], given["alpha"]
-    both = rs.statistics.needed(dz, goal, alpha)
+    both = rs.statistics.sample_size(dz, goal, alpha)
     return {
         "n_two_sided": both.n,
         "n_two_sided_whole": both.whole,
-        "n_greater": rs.statistics.needed(dz, goal, alpha, "greater").n,
+        "n_greater": rs.statistics.sample_size(dz, goal, alpha, "greater").n,
     }
 
 
@@ -275,19 +275,19 @@ def cluster_bootstrap(given, tool, command):
 
 
 def mcnemar(given, tool, command):
-    return {"p_exact": rs.statistics.sign(given["treatment"] - given["baseline"]).p}
+    return {"p_exact": rs.statistics.sign_test(given["treatment"] - given["baseline"]).p}
 
 
 def share_interval(given, tool, command):
     answer = {}
     for method in ("wilson", "jeffreys", "exact"):
-        found = rs.statistics.share(given["hits"], given["n"], method=method)
+        found = rs.statistics.proportion_interval(given["hits"], given["n"], method=method)
         answer[f"{method}_low"], answer[f"{method}_high"] = found.low, found.high
     return answer
 
 
 def skew_interval(given, tool, command):
-    found = rs.statistics.skewed(given["values"])
+    found = rs.statistics.hall_interval(given["values"])
     low, high = rs.statistics.student(given["values"]).interval(0.95)
     return {**found._asdict(), "t_low": low, "t_high": high}
 
@@ -348,7 +348,7 @@ KINDS = {
     "detectable": detectable,
     "effect_size": effect_size,
     "margin": margin,
-    "max_t": max_t,
+    "max_t": westfall_young,
     "mcnemar": mcnemar,
     "needed_n": needed_n,
     "paired_t": paired_t,

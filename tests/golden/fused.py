@@ -10,7 +10,7 @@ def fused(case, convention):
     """The fused run; a run that is only normalised is the sum of one run."""
     given = {NAMES.get(name, name): value for name, value in case["params"].items()}
     method = "sum" if case["metric"] == "normalise" else case["metric"]
-    if rs.fusions[method].reads == "rank" and given.get("norm") != "min-max-inverted":
+    if rs.fusion.methods[method].reads == "rank" and given.get("norm") != "min-max-inverted":
         given.pop("norm", None)  # ranx takes it, and changes nothing
     runs = case["input"]["runs"] if "runs" in case["input"] else [case["input"]["run"]]
     return {"run": rs.fuse(runs, method, convention=convention, **given).to_dict()}

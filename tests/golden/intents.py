@@ -10,7 +10,7 @@ def pyndeval(case):
     truth = rs.columns(query=query, subtopic=subtopic, item=item, grade=grade)
     query, item, score = map(list, zip(*given["run"], strict=True)) if given["run"] else ([],) * 3
     run = rs.columns(query=query, item=item, score=score)
-    asked = rs.Metric.parse(case["metric"])[0]
+    asked = rs.authoring.Metric.parse(case["metric"])[0]
     own = {name: params[name] for name in ("alpha", "beta") if name in asked.declaration.defaults and name in params}
     result = rs.evaluate(truth, run, asked(**own), convention="pyndeval", threshold=params.get("relevance_level", 1))
     (label,) = result
@@ -35,7 +35,7 @@ def weighted(metric):
         rows = [(query, item) for query, items in given["relevant"].items() for item in items]
         propensity = [given["propensity"][item] for _, item in rows]
         truth = rs.columns(query=[query for query, _ in rows], item=[item for _, item in rows], propensity=propensity)
-        result = rs.evaluate(truth, given["lists"], metric @ case["params"]["k"], credit="weight")
+        result = rs.evaluate(truth, given["lists"], metric @ case["params"]["k"], relevance="weighted")
         (label,) = result
         return {
             "value": result[label],

@@ -17,7 +17,7 @@ def ir_measures(case):
 
 CWL = {  # gains are grades, from 0 to 1
     "RBPCWLMetric": lambda p: rs.rbp(p=p, gain="linear", threshold=">0"),
-    "PrecisionCWLMetric": lambda k: rs.precision(credit="clamp") @ int(k),
+    "PrecisionCWLMetric": lambda k: rs.precision(relevance="clipped") @ int(k),
     "NDCGCWLMetric": lambda k: rs.ndcg(ideal="ones") @ int(k),
 }
 
@@ -28,8 +28,8 @@ def cwl_eval(case):
     if name not in CWL:
         raise ValueError(f"no metric of rankstone's is {name}")
     metric = CWL[name](float(parameter))
-    found = rs.evaluate(case["input"]["truth"], case["input"]["lists"], metric, unjudged="bounds")
-    return {"value": found[metric], "residual": found.unjudged[str(metric)].residual}
+    found = rs.evaluate(case["input"]["truth"], case["input"]["lists"], metric, bounds=True)
+    return {"value": found[metric], "residual": found.bounds[str(metric)].residual}
 
 
 RAGAS = {"IDBasedContextPrecision": "precision", "IDBasedContextRecall": "recall"}

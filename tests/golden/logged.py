@@ -39,7 +39,7 @@ def obp(case):
     if "rows" in given:
         return {"value": lists(case["metric"], given)}
     name, change = SINGLE[case["metric"]]
-    found = rs.logged(
+    found = rs.offpolicy.estimate(
         None, name, item=given["action"], reward=given["reward"], propensity=given["propensity"],
         target=given["policy"], predicted=given.get("predicted"), convention="obp",
         **({} if change is None else {change: float(case["params"]["lambda"])}),
@@ -52,7 +52,7 @@ def lists(metric, given):
     rows = {word: [row[word] for row in given["rows"]] for word in given["rows"][0]}
     logged, target = COLUMNS[form]
     predicts = metric == "cascade_dr"
-    return rs.logged(
+    return rs.offpolicy.estimate(
         None, name, weight=form, convention="obp", list=rows["slate"], place=rows["position"], item=rows["action"],
         reward=rows["reward"], propensity=rows[logged], target=rows["next_policy" if predicts else target],
         predicted=given["predicted"] if predicts else None,
@@ -100,7 +100,7 @@ def expected(name, given, logging, target):
     reward = [earned(items, attraction, given["rewards"])(at) for items in possible for at in range(len(items))]
     number, place, item = (np.array(column) for column in zip(*rows, strict=True))
     estimate = {"truth": "as_logged", "cascade_dr": "dr"}.get(name, "ips")
-    found = rs.logged(
+    found = rs.offpolicy.estimate(
         None, estimate, weight=FORMS.get(name, "list"), list=number, place=place, item=item, reward=reward,
         propensity=logging, target=target,
         predicted=np.array([[q / 2 for q in attraction]] * len(rows)) if estimate == "dr" else None,
@@ -114,7 +114,7 @@ def expected(name, given, logging, target):
 def sampling(case):
     """Whose sample it is; Krichene and Rendle draw with replacement."""
     params = case["params"]
-    return rs.sampled(params["negatives"], params["items"], replacement=params.get("replacement", True))
+    return rs.sampled_metrics(params["negatives"], params["items"], replacement=params.get("replacement", True))
 
 
 def sampled(case):
@@ -127,7 +127,7 @@ def sampled(case):
 def corrected(case):
     params, places = case["params"], case["input"]["sampled_ranks"]
     given = {"gamma": params["gamma"]} if "gamma" in params else {}
-    found = sampling(case).counts(metric_of(case), params["method"], **given)
+    found = sampling(case).corrected_values(metric_of(case), params["method"], **given)
     return {"per_query": {str(place): float(found[place - 1]) for place in places}}
 
 

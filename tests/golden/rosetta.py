@@ -10,6 +10,8 @@ import pyarrow as pa
 
 import rankstone as rs
 
+from ..asking import on_metric
+
 # library: (convention, kind of input)
 LIBRARIES = {
     "pytrec_eval": ("trec_eval-9", "text"),
@@ -227,7 +229,7 @@ class Cell:
         return "lists" not in self.kind
 
     def call(self):
-        """Convention, metric and choices."""
+        """Convention, metric with its own parameters, and the other choices."""
         convention = LIBRARIES[self.library][0]
         if self.library == "ir_measures" and self.has("exp"):
             convention = "gdeval"
@@ -252,7 +254,7 @@ class Cell:
             choices["threshold"] = ">0"
         if self.kind == "lists":
             choices["ties"] = "input"  # the library was given lists
-        return convention, name + (f"@{self.k}" if self.k else ""), choices
+        return convention, *on_metric(name + (f"@{self.k}" if self.k else ""), choices)
 
     def evaluate(self, user=None):
         """Ours: of all users, or of one alone."""
@@ -285,8 +287,7 @@ class Cell:
     def _arrays(self, truth, run):
         """Each row is an item of its own, so that one given twice is two; {full} adds the relevant ones not retrieved.
 
-        The labels of what was not retrieved are given too: these libraries never see them, as `known="returned"`
-        says.
+        The labels of what was not retrieved are given too: these libraries never see them: `unjudged="only_returned"`.
         """
         labels, scores = {}, {}
         low = min((score for rows in run.values() for _, score in rows if not math.isnan(score)), default=1.0)

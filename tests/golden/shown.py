@@ -5,6 +5,8 @@ import re
 
 import rankstone as rs
 
+from ..asking import on_metric, on_metrics
+
 NAN = float("nan")
 NO_EMPTY = "LensKit cannot join the ids of an empty list; ours shows nothing"
 SEEN = "recommenders refuses lists with items of the history; ours measures them"
@@ -70,7 +72,7 @@ def catalogue_of(given, convention):
 def measured(case, name, convention, run=None, **choices):
     given = case["input"]
     history = given.get("train", given.get("history"))
-    metric = f"{name}@{case['params']['k']}" if "k" in case["params"] else name
+    metric, choices = on_metric(f"{name}@{case['params']['k']}" if "k" in case["params"] else name, choices)
     # RePlay counts training users without a list in this one.
     truth = history if (convention, name) == ("replay", "unseen") else given.get("test")
     result = rs.evaluate(
@@ -195,8 +197,9 @@ def fairranktune(case):
         truth = {at: dict(zip(run[at], grades, strict=True)) for at, grades in enumerate(given["relevance"])}
 
     def value(name, **choices):
+        metric, choices = on_metric(name, choices)
         (found,) = rs.evaluate(
-            truth, run, name, catalogue=rs.catalogue(list(groups), group=groups), convention="fairranktune", **choices
+            truth, run, metric, catalogue=rs.catalogue(list(groups), group=groups), convention="fairranktune", **choices
         ).values()
         return found
 
@@ -225,13 +228,13 @@ def trec_fair(case):
     films = rs.catalogue(list(groups), group=groups)
     truth = dict.fromkeys(run, given["relevant"]) if "relevant" in given else None
     if case["metric"] == "awrf":
-        result = rs.evaluate(truth, run, "awrf", catalogue=films, convention="trec-fair-2022", target=given["target"])
-        return {"value": result["awrf"]}
+        metric = rs.metrics.awrf(target=given["target"])
+        return {"value": rs.evaluate(truth, run, metric, catalogue=films, convention="trec-fair-2022")[metric]}
     choices = {"of": "relevant" if params["only_relevant"] else "shown"}
     aim = {"target": given["target"], "target_length": params["target_len"]}
-    found = rs.evaluate(truth, run, ["ee_l", "ee_r"], catalogue=films, convention="trec-fair-2022", **choices, **aim)
-    alone = rs.evaluate(truth, run, "ee_d", catalogue=films, convention="trec-fair-2022", **choices)
-    return {"value": found["ee_l"], "EE-R": found["ee_r"], "EE-D": alone["ee_d"]}
+    metrics = [*on_metrics(["ee_l", "ee_r"], choices | aim)[0], rs.metrics.ee_d(**choices)]
+    found = rs.evaluate(truth, run, metrics, catalogue=films, convention="trec-fair-2022")
+    return dict(zip(("value", "EE-R", "EE-D"), found.values(), strict=True))
 
 
 def expected_exposure(case):
@@ -241,18 +244,18 @@ def expected_exposure(case):
     films = rs.catalogue(items, group=items)
     truth = dict.fromkeys(run, given["relevant"])
     choices = {"exposure": "geometric", "patience": case["params"]["patience"]}
-    found = rs.evaluate(truth, run, ["ee_l", "ee_r"], catalogue=films, target="ideal", **choices)
-    alone = rs.evaluate(truth, run, "ee_d", catalogue=films, **choices)
+    aimed, _ = on_metrics(["ee_l", "ee_r"], {"target": "ideal", **choices})
+    found = rs.evaluate(truth, run, [*aimed, rs.metrics.ee_d(**choices)], catalogue=films)
 
     def each(**of):
-        names = {item: f"exposure(group={item!r})" for item in items}
-        result = rs.evaluate(truth, run, list(names.values()), catalogue=films, **choices, **of)
-        return {item: result[name] for item, name in names.items()}
+        metrics = [rs.metrics.exposure(group=item, **choices, **of) for item in items]
+        return dict(zip(items, rs.evaluate(truth, run, metrics, catalogue=films).values(), strict=True))
 
     return {
-        "value": found["ee_l"], "EE-R": found["ee_r"], "EE-D": alone["ee_d"],
-        "exposure": each(), "target": each(of="ideal"),
-    }  # fmt: skip
+        **dict(zip(("value", "EE-R", "EE-D"), found.values(), strict=True)),
+        "exposure": each(),
+        "target": each(of="ideal"),
+    }
 
 
 WEIGHTS = {"none": {}, "1/log2(rank+1)": {"exposure": "log2"}, "1/rank": {"exposure": "1/rank"}}
@@ -264,12 +267,10 @@ def calibration(case):
     form = (
         {"form": "js", "alpha": params["smoothing"], "log": 2} if "smoothing" in params else {"alpha": params["alpha"]}
     )
-    result = rs.evaluate(
-        run=given["lists"], metrics="calibration", catalogue=films, history=given["history"], **form,
-        **WEIGHTS[params["weight"]],
-    )  # fmt: skip
-    each = dict(zip(result.queries, result.per_query["calibration"].tolist(), strict=True))
-    return {"value": result["calibration"], "per_query": each}
+    metric = rs.metrics.calibration(**form, **WEIGHTS[params["weight"]])
+    result = rs.evaluate(run=given["lists"], metrics=metric, catalogue=films, history=given["history"])
+    (per_query,) = result.per_query.values()
+    return {"value": result[metric], "per_query": dict(zip(result.queries, per_query.tolist(), strict=True))}
 
 
 TOOLS = {

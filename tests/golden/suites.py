@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import rankstone as rs
 
+from ..asking import on_metric
 from .rosetta import VARIANTS
 
 # -- Hivemall ------------------------------------------------------------------------------------------------------
@@ -91,6 +92,7 @@ def catboost(case):
     if case["query_weights"]:
         choices["weights"] = dict(enumerate(case["query_weights"]))
     metric = name + (f"@{case['params']['top']}" if "top" in case["params"] else "")
+    metric, choices = on_metric(metric, choices)
     yield rs.evaluate(truth, run, metric, convention="catboost", **choices)[metric], case["expected"]
 
 
@@ -185,7 +187,7 @@ def evaluated(measure, judged, returned, provider):
     for row in returned:
         if not given.get("judged_only") or truth.get(row["query_id"], {}).get(row["doc_id"], -1) >= 0:
             run.setdefault(row["query_id"], {})[row["doc_id"]] = row["score"]
-    metric = name + (f"@{cutoff}" if cutoff else "")
+    metric, choices = on_metric(name + (f"@{cutoff}" if cutoff else ""), choices)
     result = rs.evaluate(truth, run, metric, convention=convention, **choices)
     return result, next(iter(result))
 

@@ -55,4 +55,4 @@ def test_what_is_left_out_is_there_and_has_no_metric(recorded):
     assert found == {(reason, word) for reason, words in LEFT_OUT for word in words}
     for _, word in found:
         with pytest.raises(ValueError, match=r"unknown metric|cannot read|not a metric"):
-            rs.Metric.parse(word)
+            rs.authoring.Metric.parse(word)

@@ -61,14 +61,14 @@ def test_lightgbm(data, weights):
 
 
 def test_lightgbm_label_gain(data):
-    hook = rs.integrations.lightgbm("ndcg@5", gain="linear")
+    hook = rs.integrations.lightgbm(rs.ndcg(gain="linear") @ 5)
     params = {"metric": "ndcg", "eval_at": [5], "label_gain": [0, 1, 2, 3, 4]}
     _, record = lightgbm_trained(data, params, hook)
-    same(record["valid"]["rs.ndcg@5 (lightgbm)"], record["valid"]["ndcg@5"])
+    same(record["valid"]["rs.ndcg(gain='linear')@5 (lightgbm)"], record["valid"]["ndcg@5"])
 
 
 def test_lightgbm_weights_are_of_queries(data):
-    with pytest.raises(ValueError, match="auc is over all rows as one list, and knows no weights"):
+    with pytest.raises(ValueError, match="auc is over all rows as one list, and has no weights"):
         lightgbm_trained(data, {}, rs.integrations.lightgbm("auc"), weights=True)
 
 
@@ -197,8 +197,8 @@ def test_xgboost_ndcg(data, weights):
 
 def test_xgboost_ndcg_with_linear_gain(data):
     params = {"objective": "rank:ndcg", "eval_metric": ["ndcg@5"], "ndcg_exp_gain": False}
-    _, ours, theirs = xgboost_trained(data, params, rs.integrations.xgboost("ndcg@5", gain="linear"))
-    same(ours["valid"]["rs.ndcg@5(xgboost)"], theirs["valid"]["ndcg@5"])
+    _, ours, theirs = xgboost_trained(data, params, rs.integrations.xgboost(rs.ndcg(gain="linear") @ 5))
+    same(ours["valid"]["rs.ndcg(gain='linear')@5(xgboost)"], theirs["valid"]["ndcg@5"])
 
 
 @with_weights

@@ -322,3 +322,17 @@ def test_lightning_over_two_processes(tmp_path, averaging):
     expected = want(preds, labels, ["ndcg@5", "recall@5"], averaging=averaging)
     for process in (found[:2], found[2:]):
         assert values(dict(sorted(process))) == pytest.approx(expected, rel=1e-12)
+
+
+def test_ids_of_the_first_items_and_ragged_truth():
+    """1/1 and 1/2; the third list has none of its relevant items, and the last id of the second is padding."""
+    metric = rs.integrations.TorchMetric(["rr", "recall@3"], convention="rankstone")
+    first = torch.tensor([[4, 7, 1], [9, 3, 0]])
+    metric.update(first, [torch.tensor([4, 1, 8]), [3, 0]], mask=torch.tensor([[True] * 3, [True, True, False]]))
+    metric.update(torch.tensor([[5, 6, 2]]), [[1]])
+    rr, recall = map(float, metric.compute().values())
+    assert (rr, recall) == pytest.approx(((1 + 1 / 2 + 0) / 3, (2 / 3 + 1 / 2 + 0) / 3))
+    with pytest.raises(ValueError, match="reads returned items only"):
+        rs.integrations.TorchMetric("recall@3").update(first, [[4], [9]])
+    with pytest.raises(ValueError, match="preds must be a matrix of ids, one row per query"):
+        metric.update(first.double(), [[4], [9]])

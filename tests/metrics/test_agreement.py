@@ -4,6 +4,7 @@ import itertools
 import random
 from math import isnan, log, sqrt
 
+import numpy as np
 import pytest
 
 import rankstone as rs
@@ -59,6 +60,29 @@ def test_fewer_than_two_common_items(metric, ranked):
     """Nothing can agree, so the query does not count."""
     assert isnan(metric(ranked, truth=["a", "b"]))
     assert metric(ranked, truth=["a", "b"], undefined=0) == 0
+
+
+@pytest.mark.parametrize("name", ["spearman", "kendall", "tau_ap"])
+@pytest.mark.parametrize("form", [list, tuple, np.array])
+def test_whole_numbers_may_be_ids_or_values(name, form):
+    """As values spearman is 0.8, as ids -0.5."""
+    metric = rs.metrics[name]
+    predicted, actual = [2, 1, 5, 4], [3, 1, 5, 2]
+    with pytest.raises(TypeError, match=rf"whole numbers .* may be values or item ids; write {name}\(scores="):
+        metric(form(predicted), truth=form(actual))
+    as_ids = rs.evaluate({"q": actual}, {"q": predicted}, name)[name]
+    assert metric([*map(str, predicted)], truth=[*map(str, actual)]) == as_ids
+    assert metric([2, 1, 5], truth=actual) == pytest.approx(metric(["2", "1", "5"], truth=["3", "1", "5", "2"]))
+
+
+def test_values_by_name_and_ids_as_text():
+    predicted, actual = [2, 1, 5, 4], [3, 1, 5, 2]
+    ranks = ((2 - 3) ** 2 + (1 - 1) ** 2 + (4 - 4) ** 2 + (3 - 2) ** 2) * 6 / (4 * (4**2 - 1))
+    assert rs.metrics.spearman(scores=predicted, labels=actual) == pytest.approx(1 - ranks)
+    assert rs.metrics.spearman(["2", "1", "5", "4"], truth=["3", "1", "5", "2"]) == pytest.approx(-0.5)
+    assert rs.metrics.rbo([2, 1], truth=[1, 2], p=0.9) == pytest.approx(0.9)  # only ever of items
+    with pytest.raises(TypeError, match="in the list is not an item id"):
+        rs.metrics.spearman([np.float32(2.5), np.float32(1)], truth=[3, 1])
 
 
 def tau_ap_of_the_paper(ranked, truth):
@@ -168,14 +192,15 @@ def test_rbo_of_equal_grades_is_the_mean_over_their_orders():
 # -- long lists ----------------------------------------------------------------------------------------------
 
 LONG = 1_000_000
-NEIGHBOURS_SWAPPED = [at ^ 1 for at in range(LONG)]  # 1, 0, 3, 2 ...
+IN_ORDER = [str(at) for at in range(LONG)]
+NEIGHBOURS_SWAPPED = [str(at ^ 1) for at in range(LONG)]  # 1, 0, 3, 2 ...
 
 
 def test_kendall_of_a_long_list():
     """One pair of each two neighbours is opposed. All pairs, compared one by one, would take hours."""
     pairs, opposed = LONG * (LONG - 1) / 2, LONG / 2
     with cpu_limit(120):
-        found = rs.metrics.kendall(NEIGHBOURS_SWAPPED, truth=list(range(LONG)))
+        found = rs.metrics.kendall(NEIGHBOURS_SWAPPED, truth=IN_ORDER)
     assert found == pytest.approx((pairs - 2 * opposed) / pairs, rel=1e-15)
 
 
@@ -183,7 +208,7 @@ def test_tau_ap_of_a_long_list():
     """At every second rank i one of the i - 1 items above is wrong."""
     wrong = sum(1 / (i - 1) for i in range(2, LONG + 1, 2))
     with cpu_limit(120):
-        found = rs.metrics.tau_ap(NEIGHBOURS_SWAPPED, truth=list(range(LONG)))
+        found = rs.metrics.tau_ap(NEIGHBOURS_SWAPPED, truth=IN_ORDER)
     assert found == pytest.approx(2 / (LONG - 1) * (LONG - 1 - wrong) - 1, rel=1e-12)
 
 

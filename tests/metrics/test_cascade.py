@@ -73,7 +73,7 @@ def test_rbp_over_all_orders_of_tied_items():
 @pytest.mark.parametrize("name", ["rbp", "rbo"])
 def test_persistence_out_of_range(name, p):
     with pytest.raises(ValueError, match="p must lie between 0 and 1"):
-        rs.evaluate({"q": ["a"]}, {"q": ["a"]}, rs.Metric(name).given(p=p))
+        rs.evaluate({"q": ["a"]}, {"q": ["a"]}, rs.authoring.Metric(name).given(p=p))
 
 
 def test_another_discount():
@@ -93,4 +93,5 @@ def test_chances_of_a_click():
 
 def test_nerr_of_negative_chances_has_items_judged_0_in_the_ideal_list():
     """b, of grade 0, stands first in the best list, and a second: half of what a earns at the top."""
-    assert rs.evaluate({"q": {"a": -2, "b": 0}}, {"q": ["a"]}, "nerr", stop_chance="grade")["nerr"] == -2 / (-2 / 2)
+    metric = rs.metrics.nerr(stop_chance="grade")
+    assert rs.evaluate({"q": {"a": -2, "b": 0}}, {"q": ["a"]}, metric)[metric] == -2 / (-2 / 2)

@@ -91,8 +91,8 @@ def test_ideal_list_as_given():
     """List columns: of the items a, z, c, b the grades are 1, 0, 3, 2."""
     truth = rs.lists([["a", "z", "c", "b"]], grades=[[1, 0, 3, 2]])
     for depth, ideal in (("k", 1 / log2(2)), ("all", 1 / log2(2) + 3 / log2(4) + 2 / log2(5))):
-        found = rs.evaluate(truth, rs.lists([["y", "b", "a"]]), "ndcg@2", ideal="given", ideal_depth=depth)
-        assert found["ndcg@2"] == pytest.approx((2 / log2(3)) / ideal)
+        metric = rs.ndcg(ideal="given", ideal_depth=depth) @ 2
+        assert rs.evaluate(truth, rs.lists([["y", "b", "a"]]), metric)[metric] == pytest.approx((2 / log2(3)) / ideal)
 
 
 def test_ideal_list_no_longer_than_a_short_list():
@@ -173,12 +173,13 @@ def test_an_ideal_list_far_longer_than_memory(k):
 
 
 def test_a_gain_for_what_nobody_judged():
-    """known="returned" gives x grade 0, for which the table has a gain; where x stands is not kept."""
+    """unjudged="only_returned" gives x grade 0, for which the table has a gain; where x stands is not kept."""
     truth, run = {"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}
     for table in ({0: 0.5, 1: 1}, {1: 1}):
-        with pytest.raises(ValueError, match=r"ndcg: known='returned' .* gain table .* 0: 0, .* in query 'q'"):
-            rs.evaluate(truth, run, "ndcg", gain=table, known="returned")
-    assert rs.evaluate(truth, run, "dcg", gain={0: 0, 1: 1}, known="returned")["dcg"] == pytest.approx(1 / log2(3))
+        with pytest.raises(ValueError, match=r"^ndcg.*: unjudged='only_returned' .* gain table .* 0: 0, .* query 'q'"):
+            rs.evaluate(truth, run, rs.ndcg(gain=table), unjudged="only_returned")
+    (found,) = rs.evaluate(truth, run, rs.dcg(gain={0: 0, 1: 1}), unjudged="only_returned").values()
+    assert found == pytest.approx(1 / log2(3))
     judged = {"q": {"a": 1, "x": 0}}
-    found = rs.evaluate(judged, run, "dcg", gain={0: 0.5, 1: 1}, known="returned")["dcg"]
+    (found,) = rs.evaluate(judged, run, rs.dcg(gain={0: 0.5, 1: 1}), unjudged="only_returned").values()
     assert found == pytest.approx(0.5 / log2(2) + 1 / log2(3))

@@ -226,10 +226,10 @@ def test_streams_accumulators_and_states(tmp_path):
     expected = dict(rs.evaluate(truth, run, asked))
     stream = rs.Stream(truth, asked)
     for batch in (run[:3], run[3:]):
-        stream.find(batch)
+        stream.first_pass(batch)
     stream = pickle.loads(pickle.dumps(stream))
     for batch in (run[3:], run[:3]):
-        stream.count(batch)
+        stream.second_pass(batch)
     assert dict(stream.compute()) == pytest.approx(expected, rel=1e-14)
     for name, order in (("apart", run), ("together", run.sort_values("query"))):
         order.to_csv(tmp_path / f"{name}.csv", index=False)
@@ -249,7 +249,7 @@ def test_ties():
     assert value("subtopic_recall@1", run=run) == 1 / 3  # c, the largest id
     assert value("subtopic_recall@1", run=run, ties="item_asc") == 2 / 3  # a
     assert value("precision_ia@1", run=run, ties="expected") == pytest.approx((2 + 1 + 1) / 3 / 3)
-    with pytest.raises(rs.errors.NoExpectedValue):
+    with pytest.raises(rs.errors.NoClosedFormError):
         value("alpha_ndcg@1", run=run, ties="expected")
 
 
@@ -290,7 +290,7 @@ def test_the_second_field_counts_only_if_asked_for(tmp_path):
     (tmp_path / "qrels").write_text("q 1 a 1\nq 2 a 1\n")
     run = rs.columns(query=["q", "q"], item=["b", "a"])
     with pytest.raises(
-        ValueError, match=r"'a' appears twice .* second field of the qrels is a subtopic, ask for a metric"
+        ValueError, match=r"'a' appears twice .* second field of the qrels is a subtopic, add an intent-aware metric"
     ):
         rs.evaluate(tmp_path / "qrels", run, "rr")
     assert rs.evaluate(tmp_path / "qrels", run, ["rr", "alpha_ndcg@5"])["rr"] == 1 / 2
@@ -328,10 +328,10 @@ def test_a_subtopic_judged_twice_may_count_once():
 @pytest.mark.parametrize(
     ("choices", "problem"),
     [
-        ({"known": "returned"}, "without known='returned'"),
+        ({"unjudged": "only_returned"}, "without unjudged='only_returned'"),
         ({"averaging": "one_list", "ties": "input"}, "without averaging='one_list'"),
-        ({"credit": "clamp"}, "relevant or not"),
-        ({"credit": "weight"}, "cannot count items by credit='weight'; cg, dcg, ndcg, recall can"),
+        ({"relevance": "clipped"}, "relevant or not"),
+        ({"relevance": "weighted"}, "cannot count items by relevance='weighted'; cg, dcg, ndcg, recall can"),
     ],
 )
 def test_choices_that_do_not_go_with_subtopics(choices, problem):
@@ -342,8 +342,8 @@ def test_choices_that_do_not_go_with_subtopics(choices, problem):
 def test_engines_that_know_grades_alone():
     with pytest.raises(AttributeError, match="alpha_ndcg is not computed on batches of arrays"):
         _ = rs.arrays.alpha_ndcg
-    with pytest.raises(ValueError, match="dcg: credit='weight' needs weights of items; choose whole"):
-        rs.arrays.dcg(scores=np.ones((1, 2)), labels=np.ones((1, 2)), credit="weight")
+    with pytest.raises(ValueError, match="dcg: relevance='weighted' needs weights of items; choose binary"):
+        rs.arrays.dcg(scores=np.ones((1, 2)), labels=np.ones((1, 2)), relevance="weighted")
     with pytest.raises(ValueError, match="alpha_ndcg@3 needs subtopics; choose metrics of relevance"):
         rs.Online(["alpha_ndcg@3"])
 
@@ -358,7 +358,7 @@ LIST = {"q": ["b", "c", "a"]}
 def test_weights_by_hand(said):
     truth = rs.columns(**JUDGED, **said)
     asked = ["recall@2", "cg@2", "dcg@3", "dcg(divisor='relevant')@3", "ndcg@3", "dcg(gain='binary')@3"]
-    result = rs.evaluate(truth, LIST, asked, credit="weight")
+    result = rs.evaluate(truth, LIST, asked, relevance="weighted")
     earned = 10 * 2 / LOG3 + 2 * 1 / 2
     assert list(result.values()) == pytest.approx(
         [
@@ -370,7 +370,8 @@ def test_weights_by_hand(said):
             10 / LOG3 + 2 / 2,
         ]
     )
-    assert "an item counts by its weight in the truth" in str(result)
+    assert "relevance='weighted'" in str(result)
+    assert "relevance is the weight of the item in the truth, or 1 / propensity" in str(result.definitions)
 
 
 def test_weights_count_only_if_asked_for(tmp_path):
@@ -378,20 +379,20 @@ def test_weights_count_only_if_asked_for(tmp_path):
     plain = rs.columns(**JUDGED)
     result, other = (rs.evaluate(one, LIST, ["recall@2", "ndcg@3"]) for one in (truth, plain))
     assert dict(result) == dict(other)
-    assert "the weights (or propensities) of the truth do not count: that is credit='weight'" in str(result)
+    assert "the weights (or propensities) of the truth are ignored; use relevance='weighted'" in str(result)
     assert "weight" not in str(other)
     pd.DataFrame({**JUDGED, "weight": [2, 9, 10, 4]}).sample(frac=1, random_state=2).to_csv(
         tmp_path / "t.csv", index=False
     )
     run = rs.columns(query=["q"] * 3, item=["b", "c", "a"])
-    assert rs.evaluate(tmp_path / "t.csv", run, "recall@2", credit="weight")["recall@2"] == 10 / 16
+    assert rs.evaluate(tmp_path / "t.csv", run, "recall@2", relevance="weighted")["recall@2"] == 10 / 16
 
 
 def test_tied_items_by_weight():
     truth = rs.columns(**JUDGED, weight=[2, 9, 10, 4])
     run = {"q": {"a": 1.0, "c": 1.0, "d": 1.0}}
-    assert value("recall@1", truth, run, credit="weight", ties="expected") == pytest.approx((2 + 10 + 4) / 3 / 16)
-    ends = rs.evaluate(truth, run, "recall@1", credit="weight").ties["recall@1"]
+    assert value("recall@1", truth, run, relevance="weighted", ties="expected") == pytest.approx((2 + 10 + 4) / 3 / 16)
+    ends = rs.evaluate(truth, run, "recall@1", relevance="weighted").ties["recall@1"]
     assert (ends.lowest, ends.highest) == (2 / 16, 10 / 16)
 
 
@@ -401,7 +402,7 @@ def test_tied_items_by_weight():
         ({"weight": [2, 0, 10, 4]}, "query 'q': item 'b' has weight 0, which is not above 0"),
         ({"weight": [2, math.nan, 10, 4]}, "query 'q': item 'b' has weight nan"),
         ({"propensity": [0.5, 2, 1, 1]}, "query 'q': item 'b' has propensity 2, which is not above 0, and at most 1"),
-        ({"weight": [1] * 4, "propensity": [1] * 4}, "a weight and a propensity; a weight is one over a propensity"),
+        ({"weight": [1] * 4, "propensity": [1] * 4}, "a weight and a propensity; a weight is 1 / propensity: pass one"),
     ],
 )
 def test_bad_weights(said, problem):
@@ -413,7 +414,7 @@ def test_two_columns_for_one_role():
     frame = pd.DataFrame({**JUDGED, "weight": 1.0, "propensity": 0.5})
     with pytest.raises(ValueError, match="a weight 'weight' and a propensity 'propensity'"):
         rs.evaluate(frame, LIST, "recall@2")
-    assert rs.evaluate(frame, LIST, "recall@2", columns={"truth": {"weight": None}}, credit="weight")
+    assert rs.evaluate(frame, LIST, "recall@2", columns={"truth": {"weight": None}}, relevance="weighted")
     with pytest.raises(ValueError, match="the truth's subtopic could be 'intent' or 'aspect'"):
         rs.evaluate(pd.DataFrame({**JUDGED, "intent": 1, "aspect": 2}), LIST, "recall@2")
 
@@ -421,20 +422,20 @@ def test_two_columns_for_one_role():
 @pytest.mark.parametrize(
     ("metric", "choices", "problem"),
     [
-        ("ap", {}, "ap cannot count items by credit='weight'; cg, dcg, ndcg, recall can"),
+        ("ap", {}, "ap cannot count items by relevance='weighted'; cg, dcg, ndcg, recall can"),
         ("recall(divisor='min(relevant,k)')@2", {}, "goes with divisor='relevant'"),
         ("ndcg(ideal='retrieved')@2", {}, "goes with ideal='judged'"),
-        ("ndcg@2", {"known": "returned"}, "reads weights of the whole truth"),
+        ("ndcg@2", {"unjudged": "only_returned"}, "reads weights of the whole truth"),
     ],
 )
 def test_choices_that_do_not_go_with_weights(metric, choices, problem):
     with pytest.raises(ValueError, match=problem):
-        rs.evaluate(rs.columns(**JUDGED, weight=[1] * 4), LIST, metric, credit="weight", **choices)
+        rs.evaluate(rs.columns(**JUDGED, weight=[1] * 4), LIST, metric, relevance="weighted", **choices)
 
 
 def test_weights_that_are_not_there():
     with pytest.raises(ValueError, match="recall@2: the truth has no weight or propensity column"):
-        rs.evaluate({"q": {"a": 1}}, LIST, "recall@2", credit="weight")
+        rs.evaluate({"q": {"a": 1}}, LIST, "recall@2", relevance="weighted")
 
 
 def test_compare_of_qrels(tmp_path):

@@ -1,8 +1,10 @@
 """Hand-worked: pairs of a relevant item and one that is not."""
 
+import numpy as np
 import pytest
 
 import rankstone as rs
+from rankstone.errors import UndefinedWarning
 
 
 def test_auc():
@@ -33,9 +35,34 @@ def test_places_that_a_short_list_leaves_empty():
     assert rs.auc(["a", "x"], truth=["a"], k=4, pairs="list") == pytest.approx(1 / 1)
 
 
-def test_auc_without_pairs_is_a_coin():
-    assert rs.auc(labels=[1, 1], scores=[1, 2]) == 0.5
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        (lambda: rs.auc([1, 3, 2, 6], truth=[1, 2, 4]), 0.5),
+        (lambda: rs.auc([1, 3, 2, 6], truth={1: 1, 2: 2}, k=2), 0.5),
+        (lambda: rs.auc(labels=[1, 1], scores=[1, 2]), 0.5),
+        (lambda: rs.auc(labels=np.array([1, 1])), 0.5),
+        (lambda: rs.auc(labels=[0, 0], scores=[1, 2]), 0.5),
+        (lambda: rs.metrics.fallout(["a"], truth=["a"]), 0.0),
+    ],
+)
+def test_a_list_without_pairs_is_warned_about(call, value):
+    with pytest.warns(UndefinedWarning, match=f"no pair of a relevant .* {value:g} stands") as raised:
+        assert call() == value
+    assert raised[0].filename == __file__
+
+
+def test_no_warning_where_the_value_is_chosen_or_defined():
+    """The suite turns warnings into errors."""
     assert rs.auc(labels=[0, 0], scores=[1, 2], undefined=1) == 1
+    assert rs.auc(labels=[0, 1, 0], scores=[1, 2, 3]) == 1 / 2  # one of two pairs
+    assert rs.auc([3, 6], truth=[1, 2, 4], k=4, convention="hivemall") == 0.5  # its pairs are those of the list
+    assert rs.bpref(["a"], truth=["a"]) == 1
+
+
+def test_a_result_names_the_metrics_without_pairs():
+    result = rs.evaluate({"q": [1, 2, 4]}, {"q": [1, 3, 2, 6]}, ["auc", "bpref"])
+    assert "queries: 1 without non-relevant items to compare in auc (score 0.5)" in result.notes
 
 
 def test_auc_of_a_list_over_all_orders_of_tied_items():
@@ -95,12 +122,13 @@ def test_auc_within_the_list_as_hivemalls_manual_prints_it():
     """Of the list 1, 3, 2, 6 the items 1 and 2 are relevant; a truth without others has no pairs of judged items."""
     given = {"truth": [1, 2, 4], "convention": "hivemall"}
     assert (rs.auc([1, 3, 2, 6], **given), rs.auc([1, 3, 2, 6], k=2, **given)) == (0.75, 1.0)
+    assert rs.auc([1, 3, 2, 6], k=10, **given) == 3 / (2 * 2)  # the list's own pairs
+    assert rs.auc([1, 3, 2, 6], truth=[1, 2, 4], k=10, convention="hivemall-0.5") == 3 / (2 * 8)
     assert rs.auc([1, 3, 2, 6], truth=[1, 2, 4], pairs="list") == 3 / 4
-    assert rs.auc([1, 3, 2, 6], truth=[1, 2, 4]) == 1 / 2
 
 
-@pytest.mark.parametrize("choice", [{"pairs": "list"}, {"known": "returned"}])
+@pytest.mark.parametrize("choice", [{"pairs": "list"}, {"unjudged": "only_returned"}])
 def test_auc_of_k_places_needs_ranks_of_their_own(choice):
     """Two items at rank 2 are three items at ranks up to 2."""
-    with pytest.raises(rs.errors.NoExpectedValue, match="no pairs of k places where items share a rank"):
+    with pytest.raises(rs.errors.NoClosedFormError, match="no pairs of k places where items share a rank"):
         rs.auc({"a": 2.0, "b": 1.0, "c": 1.0}, truth={"a": 1, "b": 0, "c": 0}, k=2, ties="group_mean", **choice)

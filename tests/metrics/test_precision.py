@@ -52,7 +52,7 @@ def test_ap_of_a_short_list(divisor, below):
 
 def test_ap_of_graded_items_counts_them_in_part():
     """Labels 0.5, 0, 1: precisions 0.5 / 1 and 1.5 / 3, weighed by 0.5 and 1, over 1.5 relevant items."""
-    assert rs.ap(labels=[0.5, 0, 1], credit="clamp") == pytest.approx((0.5 * 0.5 / 1 + 1.5 / 3) / 1.5)
+    assert rs.ap(labels=[0.5, 0, 1], relevance="clipped") == pytest.approx((0.5 * 0.5 / 1 + 1.5 / 3) / 1.5)
 
 
 def test_ap_with_rounded_terms():

@@ -26,7 +26,7 @@ RUN = {"q": ["b", "x", "a"]}
     ],
 )
 def test_several_in_one_text(text, names):
-    assert [str(metric) for metric in rs.Metric.parse(text)] == names
+    assert [str(metric) for metric in rs.authoring.Metric.parse(text)] == names
     assert list(rs.evaluate(TRUTH, RUN, text)) == names
 
 
@@ -48,7 +48,7 @@ def test_several_in_one_text(text, names):
 )
 def test_what_cannot_be_read(text, told):
     with pytest.raises(ValueError, match=re.escape(told)):
-        rs.Metric.parse(text)
+        rs.authoring.Metric.parse(text)
 
 
 @pytest.mark.parametrize(
@@ -75,11 +75,13 @@ def test_what_cannot_be_read(text, told):
         ("hit_ratio@2", "hit_rate@2"), ("HitRate@2", "hit_rate@2"), ("LogLoss", "logloss"), ("F1Beta@5", "f@5"),
         ("NDCG@10", "ndcg@10"), ("ndcg_at_10", "ndcg@10"), ("mean_average_precision", "ap"),
         ("mean_reciprocal_rank@10", "rr@10"),
+        ("f2@10", "f(beta=2)@10"), ("F0.5@2", "f(beta=0.5)@2"), ("f_measure", "f"), ("F-measure@5", "f@5"),
+        ("f1_score@3", "f1@3"), ("f2_score", "f(beta=2)"),
     ],
 )  # fmt: skip
 def test_names_of_other_tools(theirs, ours):
     """They are read, never printed."""
-    assert [str(metric) for metric in rs.Metric.parse(theirs)] == [ours]
+    assert [str(metric) for metric in rs.authoring.Metric.parse(theirs)] == [ours]
 
 
 def test_a_metric_of_ones_own_is_nearer_than_another_tools_name(monkeypatch):
@@ -87,9 +89,39 @@ def test_a_metric_of_ones_own_is_nearer_than_another_tools_name(monkeypatch):
         monkeypatch.setattr(registry.metrics, name, dict(getattr(registry.metrics, name)))
 
     @rs.metric("hits", formula="hits(k)")
-    def hits(ranking: rs.Ranking, *, k=None):
+    def hits(ranking: rs.authoring.Ranking, *, k=None):
         """Hits."""
-        return rs.Ratio(ranking.hits(k), ranking.one)
+        return rs.authoring.Ratio(ranking.hits(k), ranking.one)
 
-    assert rs.Metric.parse("hits@5") == (hits @ 5,)
+    assert rs.authoring.Metric.parse("hits@5") == (hits @ 5,)
     registry.parse.cache_clear()
+
+
+def test_a_spelling_that_is_no_attribute_is_explained():
+    assert rs.mse([1, 2], truth=[1, 4]) == (0 + 2**2) / 2
+    with pytest.raises(AttributeError, match=r"no attribute 'f2'; did you mean rs.f\(beta=2\)\?"):
+        rs.f2  # noqa: B018
+    with pytest.raises(KeyError, match=r"unknown metric 'f2'; did you mean 'f\(beta=2\)'\?"):
+        rs.metrics["f2"]
+
+
+@pytest.mark.parametrize("value", [None, 0.5, "x"])
+def test_a_metric_returns_a_ratio(value):
+    try:
+        rs.metric("returns_no_ratio")(lambda ranking: value)
+        with pytest.raises(TypeError, match=r"^returns_no_ratio: its function returned .*; return rs.authoring.Ratio"):
+            rs.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "returns_no_ratio")
+    finally:
+        del rs.metrics.rows["returns_no_ratio"], rs.metrics.names["returns_no_ratio"]
+
+
+@pytest.mark.parametrize("name", [3, None, "", lambda ranking: None])
+def test_a_metric_is_declared_with_its_name(name):
+    with pytest.raises(TypeError, match=r"declared with its name: @rs.metric\('my_metric'\)"):
+        rs.metric(name)
+
+
+@pytest.mark.parametrize("value", ["-" * 9000 + "1", "(" * 9000 + "1" + ")" * 9000, "[" * 9000, "\0"])
+def test_parameters_that_are_nested_too_deeply(value):
+    with pytest.raises(ValueError, match=r"cannot read|not a plain value"):
+        rs.evaluate({"q": {"a": 1}}, {"q": ["a"]}, f"ndcg(gain={value})")

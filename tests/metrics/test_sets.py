@@ -43,8 +43,8 @@ def test_threshold(threshold):
 
 def test_grades_count_in_part():
     """Labels of 1, 0.5 and 0 are 1.5 relevant items out of 3 places."""
-    assert rs.precision(labels=[1, 0.5, 0], k=3, credit="clamp") == pytest.approx((1 + 0.5) / 3)
-    assert rs.precision(labels=[4, 0.5, -1], k=3, credit="clamp") == pytest.approx((1 + 0.5 + 0) / 3)
+    assert rs.precision(labels=[1, 0.5, 0], k=3, relevance="clipped") == pytest.approx((1 + 0.5) / 3)
+    assert rs.precision(labels=[4, 0.5, -1], k=3, relevance="clipped") == pytest.approx((1 + 0.5 + 0) / 3)
 
 
 def test_only_the_head_of_the_truth_is_relevant():
@@ -85,8 +85,10 @@ def test_hit_rate_over_all_orders_counts_items_that_are_relevant_in_part():
     """An item that counts a quarter is still a hit."""
     run = dict.fromkeys("abcd", 1.0)
     truth = {"a": 0.25, "b": 0.25}
-    assert rs.hit_rate(run, truth=truth, k=2, ties="expected", credit="clamp") == pytest.approx(1 - (2 / 4) * (1 / 3))
-    assert rs.rr(run, truth=truth, ties="expected", credit="clamp") == pytest.approx(
+    assert rs.hit_rate(run, truth=truth, k=2, ties="expected", relevance="clipped") == pytest.approx(
+        1 - (2 / 4) * (1 / 3)
+    )
+    assert rs.rr(run, truth=truth, ties="expected", relevance="clipped") == pytest.approx(
         2 / 4 + 2 / 4 * 2 / 3 / 2 + 2 / 4 * 1 / 3 / 3
     )
 

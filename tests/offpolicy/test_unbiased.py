@@ -39,7 +39,9 @@ def mean_estimate(estimate, rewards, form, **more):
         "item": [item for items in LOGGING for item in items],
         "reward": [reward for items in LOGGING for reward in earned(items, rewards)],
     }
-    found = rs.logged(None, estimate, weight=form, **data, propensity=LOGGING, target=TARGET, items=ITEMS, **more)
+    found = rs.offpolicy.estimate(
+        None, estimate, weight=form, **data, propensity=LOGGING, target=TARGET, items=ITEMS, **more
+    )
     return sum(chance * value for chance, value in zip(LOGGING.values(), found.per_list[estimate], strict=True))
 
 
@@ -85,7 +87,7 @@ def test_single_actions():
     )
     given = {"item": list(ITEMS), "reward": [ATTRACTION[item] for item in ITEMS], "items": ITEMS}
     predicted = np.array([[Fraction(1, 2), Fraction(1, 9), Fraction(2, 3)]] * 3)
-    found = rs.logged(None, "ips, dr, dm", **given, propensity=logging, target=target, predicted=predicted)
+    found = rs.offpolicy.estimate(None, "ips, dr, dm", **given, propensity=logging, target=target, predicted=predicted)
     right = sum(chance * ATTRACTION[item] for (item,), chance in target.items())
     for estimate in ("ips", "dr"):
         parts = zip(logging.values(), found.per_list[estimate], strict=True)
@@ -94,5 +96,5 @@ def test_single_actions():
 
 
 def test_the_log_itself_is_right_of_its_own_policy():
-    found = rs.logged(None, "ips", reward=[0.5, 0.25], propensity=[0.5, 0.5], target=[0.5, 0.5])
+    found = rs.offpolicy.estimate(None, "ips", reward=[0.5, 0.25], propensity=[0.5, 0.5], target=[0.5, 0.5])
     assert found["ips"] == (0.5 + 0.25) / 2

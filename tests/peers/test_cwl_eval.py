@@ -24,10 +24,10 @@ def test_residuals(seed):
     ranking = Ranking("q", [truth.get(item, math.nan) for item in items], [1.0] * len(items))
     gains = {"gain": "linear", "threshold": ">0"}
     pairs = [(RBPCWLMetric(p), rs.rbp(p=p, **gains)) for p in (0.3, 0.5, 0.8, 0.95)]
-    pairs += [(PrecisionCWLMetric(k), rs.precision(credit="clamp") @ k) for k in (1, 5, 10, 40)]
+    pairs += [(PrecisionCWLMetric(k), rs.precision(relevance="clipped") @ k) for k in (1, 5, 10, 40)]
     pairs += [(NDCGCWLMetric(k), rs.ndcg(ideal="ones") @ k) for k in (1, 5, 10, 40)]
-    found = rs.evaluate({"q": truth}, {"q": items}, [ours for _, ours in pairs], unjudged="bounds")
+    found = rs.evaluate({"q": truth}, {"q": items}, [ours for _, ours in pairs], bounds=True)
     for theirs, ours in pairs:
         theirs.residuals = True
         assert found[ours] == pytest.approx(theirs.measure(ranking), abs=1e-9)
-        assert found.unjudged[str(ours)].residual == pytest.approx(theirs.residual_expected_utility, abs=1e-9)
+        assert found.bounds[str(ours)].residual == pytest.approx(theirs.residual_expected_utility, abs=1e-9)

@@ -57,7 +57,7 @@ def ranx():
 @pytest.mark.parametrize("method", METHODS)
 def test_ranx(ranx, method, norm):
     theirs, ours = METHODS[method]
-    by_rank = rs.fusions[method].reads == "rank"
+    by_rank = rs.fusion.methods[method].reads == "rank"
     if by_rank and norm == "borda":
         pytest.skip("ranx orders the items by Python's hashes then")
     for seed, low in ((1, -2.0), (2, 0.0)):

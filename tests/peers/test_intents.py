@@ -47,7 +47,7 @@ def test_pyndeval(seed, alpha, beta, level):
     names = [*(f"{name}@{k}" for name in CUT for k in (2, 5, 10, 20)), "nERR-IA@1", "alpha-nDCG@1", *WHOLE]
     evaluator = library.RelevanceEvaluator(truth, names, relevance_level=level, alpha=alpha, beta=beta)
     found, params = evaluator.evaluate(run), {"alpha": alpha, "beta": beta}
-    own = {rs.Metric.parse(name)[0]: name for name in names}
+    own = {rs.authoring.Metric.parse(name)[0]: name for name in names}
     theirs = {}
     for metric, name in own.items():
         taken = {key: value for key, value in params.items() if key in metric.declaration.defaults}
@@ -61,7 +61,7 @@ def test_pyndeval_with_its_defects(name):
     truth, run = draw(5)
     found = library.RelevanceEvaluator(truth, [name]).evaluate(run)
     theirs = {name: macro({query: values[name] for query, values in found.items()})}
-    theirs = {str(rs.Metric.parse(name)[0]): values for name, values in theirs.items()}
+    theirs = {str(rs.authoring.Metric.parse(name)[0]): values for name, values in theirs.items()}
     agree("pyndeval+defects", *columns(truth, run), theirs)
     assert max(values for values in theirs[next(iter(theirs))].values()) > 1
 
@@ -78,9 +78,9 @@ def test_ir_measures(seed):
     ]  # fmt: skip
     qrels = [library.Qrel(query, item, grade, subtopic) for query, subtopic, item, grade in truth]
     measures = [library.parse_measure(name) for name in names]
-    theirs = {str(rs.Metric.parse(name)[0]): {} for name in names}
+    theirs = {str(rs.authoring.Metric.parse(name)[0]): {} for name in names}
     for row in library.iter_calc(measures, qrels, [library.ScoredDoc(*row) for row in run]):
-        theirs[str(rs.Metric.parse(str(row.measure))[0])][row.query_id] = row.value
+        theirs[str(rs.authoring.Metric.parse(str(row.measure))[0])][row.query_id] = row.value
     agree("ir_measures", *columns(truth, run), {name: macro(values) for name, values in theirs.items()})
 
 
@@ -101,4 +101,4 @@ def test_relevance_beside_intents():
         *columns(truth, run), ["ndcg@10", "ap", "precision@5", "alpha_ndcg@10"], convention="ir_measures"
     )
     for measure, value in theirs.items():
-        assert ours[str(rs.Metric.parse(str(measure))[0])] == pytest.approx(value, rel=1e-9)
+        assert ours[str(rs.authoring.Metric.parse(str(measure))[0])] == pytest.approx(value, rel=1e-9)

@@ -62,7 +62,7 @@ def test_single_actions(ope, estimate, seed, places):
         for matrix in ("action_dist", "estimated_rewards_by_reg_model"):
             wide[matrix] = log[matrix][:, :, None]
     theirs = getattr(ope, name)(**parameters).estimate_policy_value(**wide)
-    ours = rs.logged(
+    ours = rs.offpolicy.estimate(
         None, estimate, reward=log["reward"], item=log["action"], propensity=log["pscore"], target=log["action_dist"],
         predicted=log["estimated_rewards_by_reg_model"], place=None if places is None else log["position"],
         convention="obp",
@@ -134,7 +134,7 @@ def test_lists(ope, seed):
 
     log = some_lists(seed)
     flat = {name: values for name, values in log.items() if values.ndim == 1 and name != "action"}
-    ours = rs.logged(pd.DataFrame(flat), LISTS.values(), convention="obp")
+    ours = rs.offpolicy.estimate(pd.DataFrame(flat), LISTS.values(), convention="obp")
     for name, estimate in LISTS.items():
         theirs = getattr(ope, name)(len_list=3).estimate_policy_value(**flat)
         assert ours[estimate] == pytest.approx(theirs, rel=1e-11), name
@@ -145,7 +145,7 @@ def test_cascade_dr(ope, seed):
     log = some_lists(seed)
     wide = {**log, **{name: log[name].ravel() for name in ("q_hat", "evaluation_policy_action_dist")}}
     theirs = ope.SlateCascadeDoublyRobust(len_list=3, n_unique_action=4).estimate_policy_value(**wide)
-    ours = rs.logged(
+    ours = rs.offpolicy.estimate(
         None, "dr", weight="cascade", list=log["slate_id"], place=log["position"], item=log["action"],
         reward=log["reward"], propensity=log["pscore_cascade"], target=log["evaluation_policy_action_dist"],
         predicted=log["q_hat"], convention="obp",

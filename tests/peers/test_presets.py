@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rankstone as rs
+from tests.asking import on_metrics
 
 from .data import arrays, draw, lists, relevant
 
@@ -28,8 +29,9 @@ def at(name):
 
 def agree(convention, truth, run, theirs, tolerance=1e-9, **choices):
     """`theirs`: by metric the values of users, and the mean under the key None; None where it has none."""
-    ours = rs.evaluate(truth, run, list(theirs), convention=convention, **choices)
-    for metric, wanted in theirs.items():
+    metrics, choices = on_metrics(theirs, choices)
+    ours = rs.evaluate(truth, run, metrics, convention=convention, **choices)
+    for metric, wanted in zip(metrics, theirs.values(), strict=True):
         values = dict(zip(ours.queries, ours.per_query[metric].tolist(), strict=True))
         for user, value in wanted.items():
             mine = ours[metric] if user is None else values.get(user, math.nan)
@@ -69,7 +71,7 @@ def test_ir_measures(seed, grades):
     ]
     for name in condensed:  # read as they are written
         word, at, k = name.partition("@")
-        names[f"{word}(judged_only=True){at}{k}"] = str(*rs.Metric.parse(f"{word}(judged_only=True){at}{k}"))
+        names[f"{word}(judged_only=True){at}{k}"] = str(*rs.authoring.Metric.parse(f"{word}(judged_only=True){at}{k}"))
     measures = [library.parse_measure(name) for name in names]
     theirs = {metric: {} for metric in names.values()}
     for one in library.iter_calc(measures, truth, run):

@@ -48,8 +48,9 @@ def test_dcg_with_another_base_of_the_logarithm(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_negative_labels_count_against_in_dcg(seed):
     labels, scores = graded(seed)
-    ours = rs.evaluate(labels - 2, scores, "dcg@4", ties="expected", negative="signed")
-    assert ours["dcg@4"] == pytest.approx(sklearn_metrics.dcg_score(labels - 2, scores, k=4), rel=1e-12)
+    metric = rs.metrics.dcg(negative="signed") @ 4
+    ours = rs.evaluate(labels - 2, scores, metric, ties="expected")
+    assert ours[metric] == pytest.approx(sklearn_metrics.dcg_score(labels - 2, scores, k=4), rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -47,7 +47,10 @@ def evaluated(one: One, metrics: Sequence[str], convention: str) -> dict[str, fl
     """What `rs.evaluate` gives, or its error."""
     ordered = all(score is None for _, score in one.run)
     run: Any = [item for item, _ in one.run] if ordered else dict(one.run)
-    found = rs.evaluate({"q": dict(one.truth)}, {"q": run}, list(metrics), convention=convention)
+    own = rs.conventions[convention].choices.get("threshold")  # asked for, it goes with any grades
+    ratings = any(rs.authoring.Metric.parse(metric)[0].declaration.kind == "ratings" for metric in metrics)
+    asked = {} if own is None or ratings else {"threshold": own}
+    found = rs.evaluate({"q": dict(one.truth)}, {"q": run}, list(metrics), convention=convention, **asked)
     return {metric: float(found[metric]) for metric in metrics}
 
 

@@ -38,7 +38,7 @@ def computed(program: Any, asked: list[tuple[One, list[Any]]]) -> Any:
     return json.loads(done.stdout)
 
 
-def one_plan(metric: str, convention: str = "rankstone", **choices: Any) -> Any:
+def one_plan(metric: str | rs.authoring.Metric, convention: str = "rankstone", **choices: Any) -> Any:
     return make_plans(metric, convention, choices)[0]
 
 
@@ -65,7 +65,7 @@ class TestEvaluator:
         program = play.Program()
         one = One([("a", None)], [("a", 2)], None)
         plans = [
-            one_plan("ndcg", gain={0: 0, 1: 1}),
+            one_plan(rs.ndcg(gain={0: 0, 1: 1})),
             one_plan("mae"),
             one_plan("ap", threshold=3, no_relevant="error"),
             one_plan("ap", threshold=3, no_relevant="skip"),

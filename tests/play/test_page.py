@@ -121,12 +121,12 @@ class TestNumbers:
                 continue
             compared += 1
             ours = {choice["name"] for choice in reason["matter"]}
-            named = {share.choice for share in told.shares}
+            named = {share.choice for share in told.effects}
             # It takes the last digits for a difference, which the page does not.
-            moving = {share.choice for share in told.shares if max(-share.lowest, share.highest) > 1e-12}
+            moving = {share.choice for share in told.effects if max(-share.lowest, share.highest) > 1e-12}
             # Where those that matter one by one do not make it together, it names all.
             assert ours <= named, (one, label, pair)
-            assert moving <= ours or not told.idle, (one, label, pair)
+            assert moving <= ours or not told.no_effect, (one, label, pair)
             alike += ours == named
         assert compared > 40
         assert alike > 0.8 * compared
@@ -144,13 +144,13 @@ class TestNumbers:
         said = page.inner_text("#why")
         assert "spark gives 1.0000. rankstone gives 0.6667." in said
         assert "One choice makes the difference" in said
-        assert "spark: divisor='min(relevant,k)', the relevant items, at most k" in said
-        assert "rankstone: divisor='relevant', the relevant items" in said
+        assert "spark: divisor='min(relevant,k)', the number of relevant items, at most k" in said
+        assert "rankstone: divisor='relevant', the number of relevant items" in said
 
     def test_a_choice_of_a_cell(self, open_page: Opener) -> None:
         page = open_page(fragment("a\nb", "a 3\nb 1\nc 1", 2, **{"with": "rankstone,lightgbm"}))
         page.locator("tbody tr", has=page.get_by_role("button", name="dcg@2", exact=True)).locator("td").nth(1).click()
-        assert "gain='exp2', gain is 2^grade - 1" in page.inner_text("#why")
+        assert "gain='exp2', exponential gain: 2^grade - 1" in page.inner_text("#why")
         assert "as=lightgbm" in page.url
 
     def test_numbers_in_full(self, open_page: Opener) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import rankstone as rs
 from rankstone.compare import plot_kinds as plots
-from rankstone.plots.marks import Axis, Bars, Dots, Line, Spans, prose, safe, shown
+from rankstone.plots.marks import Axis, Bars, Dots, Intervals, Line, escape, escape_sentence, printable
 from rankstone.plots.plot import Plot
 
 HOSTILE = [
@@ -54,8 +54,8 @@ KINDS = [*((kind, *ASKED.get(kind, ("new", "rr"))) for kind in plots.KINDS), ("n
 def drawn(plot):
     """The picture as a tree: it is well formed, and has a title and a sentence."""
     tree = ElementTree.fromstring(plot.svg())
-    assert tree.find(f"{SVG}title").text == shown(plot.title)
-    assert tree.find(f"{SVG}desc").text == (unescape(prose(plot.sentence, 4000)) or None)
+    assert tree.find(f"{SVG}title").text == printable(plot.title)
+    assert tree.find(f"{SVG}desc").text == (unescape(escape_sentence(plot.sentence, 4000)) or None)
     assert tree.get("role") == "img"
     return tree
 
@@ -79,7 +79,7 @@ def test_every_kind(comparison, words):
 def test_forest_has_the_differences(comparison):
     plot = comparison.plot("forest")
     assert plot.data["difference"] == [of.difference for of in comparison]
-    thin, thick = (mark for mark in plot.marks if isinstance(mark, Spans))
+    thin, thick = (mark for mark in plot.marks if isinstance(mark, Intervals))
     assert thick.low == [of.low for of in comparison]
     assert all(wide < plain for wide, plain in zip(thin.low, thick.low, strict=True))
     assert plot.data["simultaneous_low"] == pytest.approx([of.interval(1 - 0.05 / 4)[0] for of in comparison])
@@ -122,7 +122,7 @@ def test_a_metric_by_cutoff(comparison):
     assert [name for _, name in several.series] == ["old", "new", "other"]
     with pytest.raises(ValueError, match="plot one metric at many cutoffs"):
         result.plot("ndcg@{1..3},rr")
-    with pytest.raises(ValueError, match="judged@1 reads more than was kept for ndcg@5; evaluate it with them"):
+    with pytest.raises(ValueError, match="judged@1 needs data that ndcg@5 did not keep; evaluate it with them"):
         result.plot("judged@{1..3}")
 
 
@@ -131,7 +131,7 @@ def test_saved_results_have_no_lists(tmp_path):
     rs.evaluate(truth, runs["old"], "ndcg@{1..4}").write(tmp_path / "a.json")
     saved = rs.read_result(tmp_path / "a.json")
     assert saved.plot("ndcg@{1..4}").data["k"] == [1, 2, 3, 4]
-    with pytest.raises(ValueError, match="the lists are not at hand"):
+    with pytest.raises(ValueError, match="a saved result has values but no lists; evaluate the run again"):
         saved.plot("ndcg@{1..5}")
 
 
@@ -149,14 +149,14 @@ class TestCurves:
     def test_precision_and_recall(self):
         truth = {"q": {"a": 1, "b": 1, "c": 1, "d": 1}}
         result = rs.evaluate(truth, {"q": ["a", "x", "b", "y", "z", "c"]}, "ap")
-        data = result.curve("precision-recall").data
+        data = result.plot("precision-recall").data
         # Found at ranks 1, 3 and 6 of four: precision 1 up to 1/4, 2/3 up to 1/2, 1/2 up to 3/4, then nothing.
         wanted = np.select([data["recall"] <= 0.25, data["recall"] <= 0.5, data["recall"] <= 0.75], [1, 2 / 3, 1 / 2])
         np.testing.assert_allclose(data["precision"], wanted)
         both = rs.evaluate({**truth, "r": {"a": 1}}, {"q": ["a"], "r": ["x", "a"]}, "ap")
-        np.testing.assert_allclose(both.curve("precision-recall", query="r").data["precision"], 0.5)
+        np.testing.assert_allclose(both.plot("precision-recall", query="r").data["precision"], 0.5)
         with pytest.raises(ValueError, match="the truth has no query 's'"):
-            both.curve("precision-recall", query="s")
+            both.plot("precision-recall", query="s")
 
     def test_roc(self):
         metrics = pytest.importorskip("sklearn.metrics")
@@ -164,7 +164,7 @@ class TestCurves:
         labels, scores = rng.integers(0, 2, 50), np.round(rng.random(50), 1)
         truth = {"q": dict(enumerate(labels.tolist()))}
         result = rs.evaluate(truth, {"q": dict(enumerate(scores.tolist()))}, "auc")
-        plot = result.curve("roc")
+        plot = result.plot("roc")
         fpr, tpr, _ = metrics.roc_curve(labels, scores, drop_intermediate=False)
         np.testing.assert_allclose(plot.data["false positive rate"], fpr)
         np.testing.assert_allclose(plot.data["true positive rate"], tpr)
@@ -172,7 +172,7 @@ class TestCurves:
 
     def test_unknown(self):
         with pytest.raises(ValueError, match="unknown curve 'lift'; choose from 'precision-recall', 'roc'"):
-            rs.evaluate({"q": ["a"]}, {"q": ["a"]}, "ap").curve("lift")
+            rs.evaluate({"q": ["a"]}, {"q": ["a"]}, "ap").plot("lift")
 
 
 class TestFiles:
@@ -213,30 +213,30 @@ class TestStrangers:
         found = rs.compare(truth, {"x": {name: ["a"], "r": ["b"]}, "y": {name: ["b", "a"], "r": ["b"]}}, "rr")
         tree = drawn(found.plot("queries"))
         titles = [title.text for title in tree.iter(f"{SVG}title")]
-        assert any(shown(name) in title for title in titles)
+        assert any(printable(name) in title for title in titles)
 
     @given(st.text())
     def test_safe_text(self, text):
-        found = safe(text, None)
+        found = escape(text, None)
         assert not set(found) & set("<>\"'")
-        assert ElementTree.fromstring(f"<a b='{found}'>{found}</a>").text == (shown(text, None) or None)
-        assert len(shown(text)) <= 80
+        assert ElementTree.fromstring(f"<a b='{found}'>{found}</a>").text == (printable(text, None) or None)
+        assert len(printable(text)) <= 80
 
     def test_names_that_differ_at_the_end_are_told_apart(self):
-        first, second = (shown(f"{'a' * 100} seed {seed}", 34) for seed in (1, 2))
+        first, second = (printable(f"{'a' * 100} seed {seed}", 34) for seed in (1, 2))
         assert first == f"{'a' * 17}\N{HORIZONTAL ELLIPSIS}{'a' * 9} seed 1"
         assert first != second
         assert len(first) == 34
-        assert len(shown("\x00" * 1000, 34)) == 34  # the codes of marks count too
+        assert len(printable("\x00" * 1000, 34)) == 34  # the codes of marks count too
 
     @pytest.mark.parametrize("name", ["שלום", "مرحبا"])
     def test_what_follows_an_id_stays_behind_it(self, name):
-        said = prose(f"{name}29: 0.5148 to 0.9270")
+        said = escape_sentence(f"{name}29: 0.5148 to 0.9270")
         assert said.replace("\N{LEFT-TO-RIGHT MARK}", "") == f"{name}29: 0.5148 to 0.9270"
         for before, after in pairwise(said):  # a number after such a letter would be drawn before it
             turned = unicodedata.bidirectional(before) in ("R", "AL")
             assert not (turned and before != "\N{LEFT-TO-RIGHT MARK}" and after.isdigit())
-        assert "\N{LEFT-TO-RIGHT MARK}" not in safe(f"{name}29")  # an id alone can be copied
+        assert "\N{LEFT-TO-RIGHT MARK}" not in escape(f"{name}29")  # an id alone can be copied
 
 
 def comparison_text(plot):
@@ -252,7 +252,7 @@ def test_ticks_are_round_and_inside(low, span, about):
     ticks = axis.ticks(about)
     assert 0 <= len(ticks) <= about + 2
     assert all(axis.low - 1e-6 * span <= tick <= axis.high + 1e-6 * span for tick in ticks)
-    assert len({axis.said(tick, about) for tick in ticks}) == len(ticks)
+    assert len({axis.tick_label(tick, about) for tick in ticks}) == len(ticks)
 
 
 def test_ticks_say_what_they_are():

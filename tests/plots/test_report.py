@@ -82,19 +82,20 @@ class TestPage:
             assert (found["p"], found["adjusted"]) == (p_value(of.p), p_value(of.adjusted))
         queries = next(table for table in Reader(text).tables if table[0] == ["query", "old", "new", "change", "group"])
         assert [row[0] for row in queries[1:]] == [change.query for change in comparison.queries("new", "ndcg@5")]
-        for part in ("answer", "differences", "queries", "cutoffs", "slices", "power", "doubts", "leaderboard"):
+        for part in ("answer", "differences", "queries", "cutoffs", "slices", "power", "ties", "leaderboard"):
             assert f'<section id="{part}">' in text
         assert "rs.compare(truth, {&#x27;old&#x27;: ..." in text
-        assert "Every item that the runs returned, down to the hundredth place, is judged." in text
+        assert "All items at ranks 1 to 100 of all runs are judged." in text
 
     def test_how_much_is_judged(self):
         truth, runs = made(queries=4)
-        runs["new"] = {query: {**scores, "stranger": 9.0} for query, scores in runs["new"].items()}
+        runs["new"] = {query: {**scores, "unjudged": 9.0} for query, scores in runs["new"].items()}
         assert "<title>judged by cutoff</title>" in rs.compare(truth, runs, "ndcg@5").report()
 
     @pytest.mark.parametrize("more", [
         {}, {"convention": "trec_eval"}, {"averaging": "micro"}, {"convention": "ranx", "threshold": 2},
-        {"test": "flips", "correction": "bh", "margin": 0.01, "confidence": 0.9, "seed": 3, "primary": "precision@5"},
+        {"test": "randomization", "correction": "bh", "margin": 0.01, "confidence": 0.9, "seed": 3,
+         "primary": "precision@5"},
     ])  # fmt: skip
     def test_the_call_makes_it_again(self, more):
         truth, runs = made(queries=12)
@@ -334,7 +335,7 @@ class TestInABrowser:
         assert not first.locator("table").is_visible()
         first.locator("summary").click()
         assert first.locator("table").is_visible()
-        moved = [row[0] for row in change.explain().answer().table[1:11] if row]
+        moved = [row[0] for row in change.explain()._answer().table[1:11] if row]
         assert first.locator("tbody td:first-child").all_inner_texts()[: len(moved)] == moved
         tab.context.close()
 
@@ -383,7 +384,7 @@ class TestInABrowser:
             order.append(
                 tab.evaluate("document.activeElement.textContent.trim().slice(0, 20) || document.activeElement.tagName")
             )
-        assert order[0] == "The answer"
+        assert order[0] == "Verdicts"
         assert order[1] == "Differences"
         tab.locator("#queries details summary").first.focus()
         tab.keyboard.press("Enter")

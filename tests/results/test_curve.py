@@ -47,7 +47,7 @@ def test_scikit_learn_and_the_area(rows, returned):
     for more in ({}, {"pairs": "list", "catalogue": 30}):
         x, y = rs.roc_curve(truth, run, **more)
         area = ((x[1:] - x[:-1]) * (y[1:] + y[:-1]) / 2).sum()
-        assert area == pytest.approx(rs.evaluate(truth, run, "auc", **more)["auc"], abs=1e-12)
+        assert area == pytest.approx(*rs.evaluate(truth, run, rs.auc(**more)).values(), abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_scikit_learn_and_the_area(rows, returned):
         ({"query": "u3"}, "the truth has no query 'u3'"),
         ({"query": "u1", "averaging": "one_list"}, "not both"),
         ({"query": "u1", "threshold": 2}, "there is no curve: no item is relevant"),
-        ({"query": "u1", "threshold": 0}, r"no item is judged not relevant \(pairs='list'"),
+        ({"query": "u1", "threshold": 0}, r"no item is judged non-relevant \(pairs='list'"),
         ({"query": "u1", "pairs": "list", "catalogue": 3}, "a catalogue of 3 items cannot hold the items"),
     ],
 )

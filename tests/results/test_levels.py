@@ -42,7 +42,7 @@ def level(values, n, samples, seed=0, **rules):
     for _ in range(samples):
         drawn = equal[rng.integers(0, len(equal), n)]
         comparison = rs.compare(results(drawn), **rules)
-        found += any(verdict != "not decided" for verdict in comparison.verdicts.values())
+        found += any(verdict != "inconclusive" for verdict in comparison.verdicts.values())
     return found / samples
 
 

@@ -34,7 +34,7 @@ def test_by_any_name(result, name):
     assert result[name] == result["ap"]
     assert name in result
     assert result.per_query[name] is result.per_query["ap"]
-    assert result.define(name).cite == result.define("ap").cite
+    assert result.definitions[name].cite == result.definitions["ap"].cite
 
 
 def test_by_value(result):
@@ -67,7 +67,7 @@ def test_per_query(result):
 
 
 def test_ratio(result):
-    ratio = result.ratio("recall@2")
+    ratio = result._measurement.ratio("recall@2")
     assert ratio.numerator == pytest.approx([1, 1, 0, 0])
     assert ratio.denominator == pytest.approx([1, 2, 1, 0])
 
@@ -109,32 +109,32 @@ def test_ties():
 def test_by_group():
     result = rs.evaluate(TRUTH, RUN, ["ap", "recall"])
     groups = {"q": "old", "r": "new", "s": "old", "t": "new"}
-    found = result.by(groups)
+    found = result.by_group(groups)
     assert list(found) == ["old", "new"]
     assert found["old"]["ap"] == pytest.approx((1 / 2 + 0) / 2)
     assert found["new"]["recall"] == pytest.approx((1 + 0) / 2)
-    assert result.by(["old", "new", "old", "new"]) == found
+    assert result.by_group(["old", "new", "old", "new"]) == found
     with pytest.raises(ValueError, match="groups has no entry for query 'r'"):
-        result.by({"q": 1})
+        result.by_group({"q": 1})
     with pytest.raises(ValueError, match="there are 4 queries but 1 groups"):
-        result.by([1])
+        result.by_group([1])
 
 
 def test_groups_share_what_all_queries_decide():
     """ERR's highest grade is that of the whole truth, in the groups too."""
     result = rs.evaluate({"q": {"a": 1}, "r": {"b": 2}}, {"q": ["a"], "r": ["b"]}, "err")
-    assert result.by({"q": 1, "r": 2}) == {1: {"err": (2**1 - 1) / 2**2}, 2: {"err": (2**2 - 1) / 2**2}}
+    assert result.by_group({"q": 1, "r": 2}) == {1: {"err": (2**1 - 1) / 2**2}, 2: {"err": (2**2 - 1) / 2**2}}
 
 
 def test_groups_of_queries_that_do_not_count():
     result = rs.evaluate(
         TRUTH, RUN, ["ap", "mae"], missing="skip", undefined="skip", weights={"q": 1, "r": 3, "s": 2, "t": 5}
     )
-    found = result.by({"q": 1, "r": 1, "s": 2, "t": 2})
+    found = result.by_group({"q": 1, "r": 1, "s": 2, "t": 2})
     assert found[1]["ap"] == pytest.approx((1 * 1 / 2 + 3 * (1 / 2 + 2 / 3) / 2) / (1 + 3))
     assert math.isnan(found[2]["ap"])
     pooled = rs.evaluate(TRUTH, RUN, "mae")
-    assert pooled.by({"q": 1, "r": 1, "s": 2, "t": 2})[1]["mae"] == pytest.approx((0 + 1 + 1) / 3)
+    assert pooled.by_group({"q": 1, "r": 1, "s": 2, "t": 2})[1]["mae"] == pytest.approx((0 + 1 + 1) / 3)
 
 
 @pytest.mark.parametrize("averaging", ["macro", "micro", "sum", "geometric"])
@@ -143,7 +143,20 @@ def test_groups_are_evaluated_as_they_would_be_alone(averaging):
     for group, queries in {"one": "qr", "two": "st"}.items():
         part = {query: TRUTH[query] for query in queries}
         alone = rs.evaluate(part, RUN, list(result), averaging=averaging)
-        assert result.by({"q": "one", "r": "one", "s": "two", "t": "two"})[group] == pytest.approx(dict(alone))
+        assert result.by_group({"q": "one", "r": "one", "s": "two", "t": "two"})[group] == pytest.approx(dict(alone))
+
+
+def test_equal_metrics_are_found_by_any_spelling():
+    """beta=1 and beta=1.0 are one value, and so is a number of NumPy's, which is written as Python's."""
+    truth, run = {"q": {"a": 2, "b": 1}}, {"q": ["b"]}
+    for asked in (rs.metrics.f(beta=1), rs.metrics.f(beta=1.0), "f(beta=1)", "f(beta=1.0)"):
+        result = rs.evaluate(truth, run, asked)
+        for sought in (rs.metrics.f(beta=1), rs.metrics.f(beta=np.float64(1)), "f(beta=1)", "f(beta=1.0)"):
+            assert result[sought] == pytest.approx(2 / 3)
+            assert result.per_query[sought] == pytest.approx([2 / 3])
+    metric = rs.err(max_grade=np.int64(4), threshold=np.int64(1))
+    assert str(metric) == "err(max_grade=4, threshold=1)"
+    assert rs.authoring.Metric.parse(str(metric)) == (metric,)
 
 
 # -- tables --------------------------------------------------------------------------------------------------
@@ -199,7 +212,7 @@ def test_to_dict(result):
     assert data["per_query"]["ap"] == result.per_query["ap"].tolist()
     assert data["convention"] == "rankstone"
     assert data["account"]["missing"] == 1
-    assert data["definitions"]["ap"]["cite"] == result.define("ap").cite
+    assert data["definitions"]["ap"]["cite"] == result.definitions["ap"].cite
     assert data["definitions"]["ap"]["choices"]["divisor"] == "relevant"
     assert data["versions"] == {"rankstone": rs.__version__, "numpy": np.__version__}
     assert json.loads(json.dumps(data)) == data
@@ -217,24 +230,17 @@ def test_repr():
             "ap       0.2708  0.2708   0.3750",
             "num_ret       6       6        6",
             "--------------------------------",
-            f"rankstone {rs.__version__}, convention rankstone, threshold=1; 4 judged queries",
-            "1 missing from the run (counted as empty lists)",
-            "1 with nothing relevant (counted as 0)",
-            "1 in the run but not judged (left out of the mean)",
-            "1 decided by the order of tied items",
-            "lowest and highest are the means that other orders of the tied items would give",
-            "ap: sum of the precision at each relevant item, over relevant; mean of the queries' values",
-            "num_ret: retrieved; sum over the queries",
-            "all: relevant from grade 1; 0 where nothing could be earned; equal scores in descending order of",
-            "  item id; a judged query missing from the run counts as an empty list; queries nobody judged are",
-            "  left out",
+            "4 judged queries; rankstone definitions, threshold=1 (print(result.definitions) for all)",
+            "queries: 1 missing from the run (score 0); 1 without relevant items (score 0); 1 unjudged (ignored);",
+            "  1 affected by ties",
+            "lowest and highest: the range of the mean over all orders of tied items",
         ]
     )
 
 
 def test_repr_of_something_simple():
     text = repr(rs.evaluate({"q": ["a"]}, {"q": ["a"]}, "ap"))
-    assert text.splitlines()[4] == f"rankstone {rs.__version__}, convention rankstone; 1 judged query"
+    assert text.splitlines()[4] == "1 judged query; rankstone definitions (print(result.definitions) for all)"
     assert "lowest" not in text
 
 
@@ -248,14 +254,14 @@ def test_html(result):
 
 def test_html_has_no_line_breaks_of_a_terminal(result):
     notes = result._repr_html_().partition("<small>")[2].split("<br>")
-    answer = result.answer()
-    assert len(notes) == len(answer.notes) + len(answer.definitions)
+    answer = result._answer()
+    assert len(notes) == len(answer.notes) <= 3
     assert not any(note.startswith(" ") for note in notes)
 
 
 def test_definitions_are_readable(result):
     """Not a wall of fields."""
-    assert repr(result.definitions).splitlines()[0].startswith("ndcg(gain='exp2')@10: sum of (2^grade - 1)")
+    assert repr(result.definitions).splitlines()[0].startswith("ndcg(gain='exp2')@10: DCG with gain (2^grade - 1)")
     assert result.definitions._repr_html_().count("<ul>") == len(result)
 
 
@@ -272,15 +278,15 @@ def test_html_escapes_names():
 
 
 def test_define(result):
-    text = result.define("ndcg(gain='exp2')@10").cite
+    text = result.definitions["ndcg(gain='exp2')@10"].cite
     for words in (
-        "sum of (2^grade - 1) / log2(rank+1), over that of the ideal list",
-        "negative grades count 0",
-        "ideal list of all judged items",
-        "equal scores in descending order of item id",
-        "0 where nothing could be earned",
-        "a judged query missing from the run counts as an empty list",
-        "mean of the queries' values",
+        "DCG with gain (2^grade - 1), divided by the ideal DCG",
+        "negative grades have gain 0",
+        "ideal ranking of all judged items",
+        "ties broken by item id, descending",
+        "queries without relevant items score 0",
+        "judged queries missing from the run score 0",
+        "macro average over queries",
         f"rankstone {rs.__version__}, convention rankstone",
     ):
         assert words in text
@@ -294,12 +300,12 @@ def test_pickled(result):
     assert dict(again) == dict(result)
     assert str(again) == str(result)
     assert again.to_dict() == result.to_dict()
-    assert again.by(["one", "two", "one", "two"]) == result.by(["one", "two", "one", "two"])
+    assert again.by_group(["one", "two", "one", "two"]) == result.by_group(["one", "two", "one", "two"])
 
 
 def test_pickled_after_all_was_asked():
-    result = rs.evaluate(TRUTH, RUN, ["ap", "ndcg@2"], unjudged="bounds")
-    for name in ("definitions", "inputs", "account", "ties", "unjudged", "per_query", "queries"):
+    result = rs.evaluate(TRUTH, RUN, ["ap", "ndcg@2"], bounds=True)
+    for name in ("definitions", "account", "ties", "bounds", "per_query", "queries"):
         asked = repr(getattr(result, name))
         again = pickle.loads(pickle.dumps(result))
         assert repr(getattr(again, name)) == asked
@@ -317,19 +323,19 @@ def test_saved_and_read(tmp_path, name):
     assert list(saved.queries) == list(result.queries)
     for label in result:
         np.testing.assert_array_equal(saved.per_query[label], result.per_query[label])
-        assert saved.define(label).cite == result.define(label).cite
+        assert saved.definitions[label].cite == result.definitions[label].cite
     assert saved.account == result.account
-    assert saved.versions["rankstone"] == rs.__version__
+    assert saved._measurement.versions["rankstone"] == rs.__version__
     assert saved["AP"] == result["ap"]
     assert repr(saved) == repr(result)
     assert saved._repr_html_() == result._repr_html_()
-    assert saved.remarks() == result.remarks()
+    assert saved.notes == result.notes
     assert saved.ties == result.ties
     assert saved.to_pandas().equals(result.to_pandas())
     assert saved.per_query["map"] is saved.per_query["ap"]
     assert ("map" in saved, "rr" in saved, "qqq" in saved) == (True, False, False)
-    assert saved.by(["one", "two", "one", "two"])["one"] == pytest.approx(
-        result.by(["one", "two", "one", "two"])["one"]
+    assert saved.by_group(["one", "two", "one", "two"])["one"] == pytest.approx(
+        result.by_group(["one", "two", "one", "two"])["one"]
     )
     assert saved.compare(result)["ap"].difference == result.compare(saved)["ap"].difference == 0
     saved.write(tmp_path / "again.json")
@@ -341,7 +347,7 @@ def test_saved_and_read(tmp_path, name):
 def test_what_is_no_result(tmp_path):
     for text in ("{}", "[1]", "no json"):
         (tmp_path / "a.json").write_text(text)
-        with pytest.raises(ValueError, match=r"a\.json: is no result that rankstone wrote as json or parquet"):
+        with pytest.raises(ValueError, match=r"a\.json: is not a result that rankstone wrote as json or parquet"):
             rs.read_result(tmp_path / "a.json")
 
 
@@ -353,8 +359,8 @@ def test_groups_of_what_was_read(tmp_path, metric, choices):
     result = rs.evaluate(TRUTH, RUN, metric, **choices)
     result.write(tmp_path / "a.json")
     groups = {"q": 1, "r": 1, "s": 2, "t": 2}
-    found = rs.read_result(tmp_path / "a.json").by(groups)
-    for group, means in result.by(groups).items():
+    found = rs.read_result(tmp_path / "a.json").by_group(groups)
+    for group, means in result.by_group(groups).items():
         assert found[group] == pytest.approx(means)
 
 
@@ -369,27 +375,27 @@ def test_groups_of_a_file(tmp_path, choices, name):
     result = rs.evaluate(TRUTH, RUN, metric, **choices)
     result.write(tmp_path / name)
     saved, groups = rs.read_result(tmp_path / name), {"q": 1, "r": 2, "s": 1, "t": 2}
-    for group, means in result.by(groups).items():
-        assert saved.by(groups)[group] == pytest.approx(means, nan_ok=True)
-    one, two = result.shares(metric), saved.shares(metric)
-    for field in ("top", "bottom", "kept"):
+    for group, means in result.by_group(groups).items():
+        assert saved.by_group(groups)[group] == pytest.approx(means, nan_ok=True)
+    one, two = result._measurement.shares(metric), saved._measurement.shares(metric)
+    for field in ("top", "bottom", "counted"):
         np.testing.assert_array_equal(getattr(one, field), getattr(two, field))
     assert [one.mean(), two.mean()] == pytest.approx([result[metric]] * 2, nan_ok=True)
 
 
 def test_groups_that_a_file_does_not_tell(tmp_path):
     rs.evaluate(TRUTH, TRUTH, "auc", averaging="one_list", ties="expected").write(tmp_path / "a.json")
-    with pytest.raises(ValueError, match="averaging='one_list' is no mean of queries' values"):
-        rs.read_result(tmp_path / "a.json").by({"q": 1, "r": 2, "s": 1, "t": 1})
+    with pytest.raises(ValueError, match="averaging='one_list' is not a mean of values per query"):
+        rs.read_result(tmp_path / "a.json").by_group({"q": 1, "r": 2, "s": 1, "t": 1})
 
 
 def test_compare(result):
     other = rs.evaluate(TRUTH, {**RUN, "s": ["d"]}, ["ap", "rr"])
     found = result.compare(other)
     assert found["ap"].difference == pytest.approx(1 / 4)  # s has 1 instead of 0, of four queries
-    assert found.labels == ("ap",)
+    assert found.metrics == ("ap",)
     assert "+0.2500" in repr(found)
-    assert "relevant from grade 1" in repr(found)
+    assert "relevant if grade >= 1" in found.render(verbose=True)
     assert found["map"] == found[str(rs.ap)] == found["second", "ap"] == found["first", "second", "ap"]
     with pytest.raises(KeyError, match="'rr' was not evaluated; there are ap"):
         found["rr"]
@@ -427,25 +433,49 @@ def test_other_truths_are_not_compared(result):
 
 def test_digests_follow_the_data():
     """They see grades, ranks and scores, and not what a metric may leave out: items judged 0."""
-    with_zeros, without = (rs.evaluate(TRUTH, RUN, metrics).inputs for metrics in (["bpref", "ap"], "ap"))
+    with_zeros, without = (rs.evaluate(TRUTH, RUN, metrics)._measurement.inputs for metrics in (["bpref", "ap"], "ap"))
     assert with_zeros == without
     assert without["truth"].startswith("blake2b:")
-    other = rs.evaluate(TRUTH, {**RUN, "q": {"x": 2.0, "a": 1.5}}, "ap").inputs
+    other = rs.evaluate(TRUTH, {**RUN, "q": {"x": 2.0, "a": 1.5}}, "ap")._measurement.inputs
     assert (other["truth"], other["run"] != without["run"]) == (without["truth"], True)
     columns = rs.columns(query=["q", "r", "r", "s", "t"], item=["a", "b", "c", "d", "e"], grade=[1, 1, 1, 1, 0])
-    assert rs.evaluate(columns, RUN, "ap").inputs["truth"] == without["truth"]
+    assert rs.evaluate(columns, RUN, "ap")._measurement.inputs["truth"] == without["truth"]
 
 
 def test_queries_without_pairs_are_counted():
     result = rs.evaluate({"u": ["a"], "v": {"b": 0, "c": 1}}, {"u": ["a"], "v": ["c", "b"]}, ["auc", "rr"])
     assert (result["auc"], result.account.no_pairs) == ((1 / 2 + 1) / 2, 1)
-    assert "1 with nothing but relevant items to compare in auc (counted as 0.5)" in result.remarks()
+    assert "queries: 1 without non-relevant items to compare in auc (score 0.5)" in result.notes
     assert rs.evaluate({"u": ["a"]}, {"u": ["a"]}, "rr").account.no_pairs == 0
 
 
 def test_what_becomes_of_queries_with_nothing_relevant():
     truth, run = {"u": ["a"], "v": {"b": 0}}, {"u": ["a"], "v": ["b"]}
-    assert (
-        "1 with nothing relevant (left out of the mean)" in rs.evaluate(truth, run, "rr", no_relevant="skip").remarks()
-    )
-    assert "1 with nothing relevant (counted as 0)" in rs.evaluate(truth, run, "rr").remarks()
+    assert "queries: 1 without relevant items (ignored)" in rs.evaluate(truth, run, "rr", no_relevant="skip").notes
+    assert "queries: 1 without relevant items (score 0)" in rs.evaluate(truth, run, "rr").notes
+
+
+def test_a_threshold_is_mentioned_where_it_is_read():
+    # q2 has no item of grade 2: ap scores 0 there, ndcg 1 / log2(3) as it reads grades only.
+    truth, run = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1}}, {"q1": ["b", "a"], "q2": ["d", "c"]}
+    alone = rs.evaluate(truth, run, "ndcg", threshold=2)
+    assert alone["ndcg"] == pytest.approx((1 + 1 / math.log2(3)) / 2)
+    assert alone.account.nothing_relevant == 0
+    assert "threshold" not in str(alone) + alone.render("latex") + alone.definitions["ndcg"].cite
+    assert alone.definitions["ndcg"] == rs.define("ndcg")
+    both = rs.evaluate(truth, run, ["ndcg", "ap"], threshold=2)
+    assert both.account.nothing_relevant == 1
+    assert "queries: 1 without relevant items in ap (score 0)" in both.notes
+    assert "threshold=2" not in both.definitions["ndcg"].cite
+    assert "threshold=2" in both.definitions["ap"].cite
+
+
+def test_an_order_that_a_package_does_not_define_is_said_where_ties_decide():
+    truth = {"q": {"a": 1, "b": 0}}
+    result = rs.evaluate(truth, {"q": {"a": 1.0, "b": 1.0}}, "rr", convention="torchmetrics")
+    (note,) = [note for note in result.notes if "no defined order" in note]
+    assert note.endswith("from the lowest to the highest: rr 0.5000 to 1.0000")
+    for run, choices in (({"a": 2.0, "b": 1.0}, {}), ({"a": 1.0, "b": 1.0}, {"ties": "input"})):
+        others = rs.evaluate(truth, {"q": run}, "rr", convention="torchmetrics", **choices).notes
+        assert "no defined order" not in str(others)
+    assert "no defined order" not in str(rs.evaluate(truth, {"q": {"a": 1.0, "b": 1.0}}, "rr").notes)

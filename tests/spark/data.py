@@ -25,9 +25,9 @@ def made_up(queries: int = 60, seed: int = 5) -> Dicts:
     return truth, run
 
 
-def every_metric() -> list[rs.Metric]:
+def every_metric() -> list[rs.authoring.Metric]:
     found = fed().values()
-    return [rs.Metric(row.name, k) for row in found for k in ((None, 5) if row.takes_k else (None,))]
+    return [rs.authoring.Metric(row.name, k) for row in found for k in ((None, 5) if row.takes_k else (None,))]
 
 
 def flat(side: dict[str, dict[str, Any]]) -> list[tuple[str, str, float]]:

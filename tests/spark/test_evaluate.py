@@ -18,6 +18,8 @@ from .data import every_metric, flat, frames, list_frames, made_up
 
 TRUTH, RUN = made_up()
 
+TWICE = "query 'q': item 'a' appears twice in the run; duplicates='first' counts one of them"
+
 
 def close(one: float, other: float) -> bool:
     return (math.isnan(one) and math.isnan(other)) or math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-12)
@@ -35,7 +37,9 @@ def same(one: rs.Result, other: rs.Result) -> None:
         for name in ("lowest", "highest", "queries"):
             assert close(getattr(one.ties[label], name), getattr(other.ties[label], name)), (label, name)
         np.testing.assert_allclose(one.per_query[label][order], other.per_query[label], rtol=1e-12, atol=1e-12)
-        for mine, theirs in zip(one.ratio(label)[:2], other.ratio(label)[:2], strict=True):
+        for mine, theirs in zip(
+            one._measurement.ratio(str(label))[:2], other._measurement.ratio(str(label))[:2], strict=True
+        ):
             np.testing.assert_allclose(mine[order], theirs, rtol=1e-12, atol=1e-12)
 
 
@@ -61,7 +65,7 @@ def test_all_inputs_give_the_same_numbers_for_every_metric(spark: Any) -> None:
 @pytest.mark.parametrize(
     "choices",
     [
-        {"known": "judged"},
+        {"unjudged": "condensed"},
         {"averaging": "micro"},
         {"averaging": "geometric"},
         {"averaging": "sum"},
@@ -122,14 +126,14 @@ def test_one_table(spark: Any) -> None:
 
 def test_values_a_query_stay_a_table_until_asked_for(spark: Any) -> None:
     found = rs.spark.evaluate(*frames(spark, TRUTH, RUN), ["ndcg@5", "ap"], missing="skip")
-    assert "collected" not in vars(found.measurement)
+    assert "collected" not in vars(found._measurement)
     frame = found.per_query_frame
     assert frame.columns == ["query", "ndcg@5", "ap"]
     means = frame.selectExpr("avg(`ndcg@5`)", "count(ap)", "count(*)").first()  # null where a query does not count
     expected = rs.evaluate(TRUTH, RUN, ["ndcg@5", "ap"], missing="skip")
     assert close(means[0], expected["ndcg@5"])
     assert means[1:] == (expected.account.judged - expected.account.missing, expected.account.judged)
-    assert "collected" not in vars(found.measurement)
+    assert "collected" not in vars(found._measurement)
     assert len(found.to_pandas()) == len(TRUTH)
 
 
@@ -137,10 +141,10 @@ def test_it_prints_defines_and_groups_as_evaluate_does(spark: Any) -> None:
     metrics = ["ndcg@5", "recall@5"]
     found, expected = rs.spark.evaluate(*frames(spark, TRUTH, RUN), metrics), rs.evaluate(TRUTH, RUN, metrics)
     assert repr(found) == repr(expected)
-    assert found.define("ndcg@5") == expected.define("ndcg@5")
+    assert found.definitions["ndcg@5"] == expected.definitions["ndcg@5"]
     groups = {query: len(query) for query in TRUTH}
-    for group, means in expected.by(groups).items():
-        assert found.by(groups)[group] == pytest.approx(means, rel=1e-12)
+    for group, means in expected.by_group(groups).items():
+        assert found.by_group(groups)[group] == pytest.approx(means, rel=1e-12)
 
 
 @pytest.mark.parametrize("choices", [{}, {"averaging": "micro"}], ids=["macro", "micro"])
@@ -209,7 +213,7 @@ def test_what_does_not_go_with_a_table_is_refused(spark: Any) -> None:
     for sides in ((TRUTH, RUN), (TRUTH, None)):
         with pytest.raises(TypeError, match=r"neither the truth nor the run is a Spark table; use rs\.evaluate"):
             rs.spark.evaluate(*sides, "ap")
-    with pytest.raises(TypeError, match="the truth is a list; beside a Spark table, give a dict"):
+    with pytest.raises(TypeError, match="the truth is a list; with a Spark table, pass a dict"):
         rs.spark.evaluate([1], run, "ap")
     with pytest.raises(TypeError, match="the truth's query column holds bigint but the run's holds string"):
         rs.spark.evaluate({1: ["a"]}, run, "ap")
@@ -223,7 +227,7 @@ def test_no_other_door_collects_a_table(spark: Any) -> None:
         lambda: rs.split.leave_last_out(run),
     ]
     for call in calls:
-        with pytest.raises(TypeError, match=r"this is a Spark table, .* rs\.spark\.evaluate .* table\.toPandas\(\)"):
+        with pytest.raises(TypeError, match=r"a Spark table would .*: use rs\.spark\.evaluate, .* table\.toPandas\(\)"):
             call()
 
 
@@ -232,9 +236,9 @@ def test_a_metric_of_ones_own(spark: Any, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(registry.metrics, name, dict(getattr(registry.metrics, name)))
 
     @rs.metric("twice", bounds=(0, 2))
-    def twice(ranked: rs.Ranking, *, k: int | None = None) -> rs.Ratio:
+    def twice(ranked: rs.authoring.Ranking, *, k: int | None = None) -> rs.authoring.Ratio:
         """Twice the recall."""
-        return rs.Ratio(2 * ranked.hits(k), ranked.relevant)
+        return rs.authoring.Ratio(2 * ranked.hits(k), ranked.relevant)
 
     found = rs.spark.evaluate(*frames(spark, TRUTH, RUN), [twice @ 5])
     same(found, rs.evaluate(TRUTH, RUN, [twice @ 5]))
@@ -255,7 +259,10 @@ def test_a_query_with_a_tenth_of_all_rows(spark: Any) -> None:
 @pytest.mark.parametrize(
     ("rows", "error"),
     [
-        ([("q", "a", 1.0), ("q", "a", 2.0)], "query 'q': item 'a' appears twice in the run"),
+        (
+            [("q", "a", 1.0), ("q", "a", 2.0)],
+            TWICE,
+        ),
         ([("q", "a", 1.0), ("q", "b", float("nan"))], "query 'q', item 'b': score is nan"),
         ([("q", "a", 1.0), ("q", "b", None)], "query 'q', item 'b': score is null in the run"),
         ([("q", None, 1.0)], "query 'q': item is null in the run"),
@@ -273,7 +280,10 @@ def test_bad_lists_are_named(spark: Any) -> None:
     kinds = "query string, rec array<string>, truth array<string>"
     good = ("p", ["a"], ["a"])
     for row, error in [
-        (("q", ["a", "b", "a"], ["a"]), "query 'q': item 'a' appears twice in the run"),
+        (
+            ("q", ["a", "b", "a"], ["a"]),
+            TWICE,
+        ),
         (("q", None, ["a"]), "query 'q': item is null in the table"),
         (("q", ["a", None], ["a"]), "query 'q': item is null in the table"),
     ]:
@@ -290,7 +300,7 @@ def test_bad_lists_are_named(spark: Any) -> None:
         ({"truth_depth": "k"}, "truth_depth='k' needs an order of the truth"),
         ({"missing": "error"}, r"the run lacks 5 judged queries: 'q\d+', 'q\d+', 'q\d+', 'q\d+', 'q\d+'"),
         ({"extra": "error"}, "the truth lacks 1 queries of the run: 'nobody judged'"),
-        ({"undefined": "error"}, r"nothing could be earned in query 'q\d+'"),
+        ({"undefined": "error"}, r"the value is undefined: its denominator is 0 in query 'q\d+'"),
         ({"weights": [1.0] * 60}, "weights= is a dict or a table"),
         ({"weights": {"q0": 1.0}}, r"weights has no entry for query 'q\d+'"),
     ],
@@ -315,7 +325,7 @@ def test_tables_that_do_not_fit_are_refused(spark: Any) -> None:
 
 def test_rows_are_spread_evenly(spark: Any) -> None:
     """Spark's own hash puts each bucket's rows into a partition of their own."""
-    from rankstone.spark.evaluate import _keys, spark_hash
+    from rankstone.spark.distributed import _keys, spark_hash
 
     numbers = [0, 1, 7, 123_456, 2**31 - 1]
     own = spark.createDataFrame([(one,) for one in numbers], "n int").selectExpr("hash(n)").collect()
@@ -329,7 +339,7 @@ def test_evaluate_hands_over(spark: Any) -> None:
     run = spark.createDataFrame([(1, 8, 2.0), (1, 7, 1.0), (2, 9, 1.0)], "query int, item int, score double")
     result = rs.evaluate({1: [7], 2: [9]}, run, "rr")
     assert (type(result).__name__, result["rr"]) == ("SparkResult", 3 / 4)
-    with pytest.raises(TypeError, match="exclude= does not go with a Spark table"):
+    with pytest.raises(TypeError, match="exclude= is not supported for Spark tables"):
         rs.evaluate({1: [7]}, run, "rr", exclude={1: [8]})
 
 

@@ -15,36 +15,38 @@ ALONE = ["coverage@5", "gini@5", "novelty@5", "unseen@5"]
 
 
 def test_a_table_is_evaluate(spark: Any) -> None:
-    truth, run, beside = some_lists(3, queries=40)
+    truth, run, side_info = some_lists(3, queries=40)
     run.pop("u3")
     run["nobody judged"] = {"i1": 0.5}
     judged, returned = frames(spark, truth, run)
-    want = rs.evaluate(truth, run, ASKED, **beside)
-    assert_equal(rs.spark.evaluate(judged, returned, ASKED, **beside), want)
-    assert_equal(rs.evaluate(truth, returned, ASKED, **beside), want)  # the truth is here
+    want = rs.evaluate(truth, run, ASKED, **side_info)
+    assert_equal(rs.spark.evaluate(judged, returned, ASKED, **side_info), want)
+    assert_equal(rs.evaluate(truth, returned, ASKED, **side_info), want)  # the truth is here
     lists = spark.createDataFrame(
         [(query, sorted(items, key=lambda item: (items[item], item), reverse=True)) for query, items in run.items()],
         "query string, item array<string>",
     )
-    found = rs.evaluate(judged, lists, ["coverage@5", "unseen@5"], **beside)
+    found = rs.evaluate(judged, lists, ["coverage@5", "unseen@5"], **side_info)
     assert dict(found) == {label: near(want[label]) for label in ("coverage@5", "unseen@5")}
 
 
 def test_without_a_truth(spark: Any) -> None:
-    _, run, beside = some_lists(4, queries=30)
+    _, run, side_info = some_lists(4, queries=30)
     _, returned = frames(spark, {"u": {"a": 1}}, run)
-    assert_equal(rs.evaluate(run=returned, metrics=ALONE, **beside), rs.evaluate(run=run, metrics=ALONE, **beside))
+    assert_equal(
+        rs.evaluate(run=returned, metrics=ALONE, **side_info), rs.evaluate(run=run, metrics=ALONE, **side_info)
+    )
 
 
 def test_what_is_refused(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    truth, run, beside = some_lists(4, queries=30)
+    truth, run, side_info = some_lists(4, queries=30)
     judged, returned = frames(spark, truth, run)
     with pytest.raises(ValueError, match="coverage reads whole lists; choose a cutoff"):
-        rs.spark.evaluate(judged, returned, "coverage", **beside)
+        rs.spark.evaluate(judged, returned, "coverage", **side_info)
     with pytest.raises(ValueError, match="ndcg@5 needs a truth"):
-        rs.spark.evaluate(run=returned, metrics=["ndcg@5", "coverage@5"], **beside)
+        rs.spark.evaluate(run=returned, metrics=["ndcg@5", "coverage@5"], **side_info)
     with pytest.raises(ValueError, match="item 'i"):
         rs.spark.evaluate(run=returned, metrics="coverage@5", catalogue=["other"])
-    monkeypatch.setattr(sys.modules["rankstone.spark.evaluate"], "DRIVER_ROWS", 100)
+    monkeypatch.setattr(sys.modules["rankstone.spark.distributed"], "DRIVER_ROWS", 100)
     with pytest.raises(ValueError, match="coverage@5 needs the first rows of each list on the driver: about"):
-        rs.spark.evaluate(judged, returned, "coverage@5", **beside)
+        rs.spark.evaluate(judged, returned, "coverage@5", **side_info)

@@ -90,7 +90,7 @@ def test_errors_of_rows_and_options(run: Run) -> None:
 
 
 def test_a_bad_k_shows_the_first_items_of_the_list(run: Run) -> None:
-    with pytest.raises(Exception, match=r"beside the list \[1, 2, 3, 4, 5, \.\.\.\] of 500 items it is 0"):
+    with pytest.raises(Exception, match=r"for the list \[1, 2, 3, 4, 5, \.\.\.\] of 500 items it is 0"):
         run("select ndcg(sequence(1, 500), array(1), 0)").collect()
 
 
@@ -99,7 +99,7 @@ def test_maps(run: Run) -> None:
     expected = (1 + 7 / math.log2(3)) / (7 + 1 / math.log2(3))
     assert run("select ndcg(array(1, 2), map(1, 1, 2, 3), 2)").first()[0] == pytest.approx(expected)
     assert run("select ndcg(map(1, 0.9D, 2, 0.5D, 3, 0.1D), map(1, 1, 2, 3), 2)").first()[0] == pytest.approx(expected)
-    with pytest.raises(Exception, match="rs_err takes the highest grade of all queries; say it: max_grade="):
+    with pytest.raises(Exception, match="rs_err uses the highest grade over all queries; set max_grade="):
         run("select rs_err(array(1), map(1, 3), 2)").collect()
 
 
@@ -140,7 +140,9 @@ def test_every_metric_is_a_function(session: Any) -> None:
         found = session.sql(f"select query, {calls} from truth join run using (query)").collect()
     finally:
         rs.spark.register(session)
-    given = [rs.Metric(name).given(max_grade=3) if options[name] else rs.Metric(name) for name in names]
+    given = [
+        rs.authoring.Metric(name).given(max_grade=3) if options[name] else rs.authoring.Metric(name) for name in names
+    ]
     expected = rs.evaluate(truth, run, given)
     places = {query: at for at, query in enumerate(expected.queries)}
     assert len(found) == len(truth) - expected.account.missing

@@ -46,7 +46,7 @@ def test_what_holds_of_every_one(train, test, n, seed):
     users = {user for user, _, _ in test}
     short = [user for user in users if len(items) - sum(one == user for one, _ in seen) < n]
     if short:
-        with pytest.raises(ValueError, match=r"user \d has \d of \d+ items left, and \d are asked for"):
+        with pytest.raises(ValueError, match=r"user \d has \d of \d+ items left, fewer than the \d to be drawn"):
             rs.split.negatives(frame(train), frame(test), n)
         return
     found = rows_of(rs.split.negatives(frame(train), frame(test), n, seed=seed))
@@ -93,5 +93,5 @@ def test_what_numbers_among_them_mean():
     found = rs.split.sampled(frame(TRAIN), frame(TEST), n=2)
     assert (found.negatives, found.items, found.replacement) == (2, (6 - 2 + 6 - 4) / 2 + 1, False)
     assert str(found).startswith("hit_rate@2 among 2 negatives is about hit_rate@2 among 4")
-    with pytest.raises(ValueError, match="30 negatives cannot be drawn from 3 other items"):
+    with pytest.raises(ValueError, match="30 negatives cannot be sampled from 3 other items"):
         rs.split.sampled(frame(TRAIN), frame(TEST), n=30)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankstone as rs
-from rankstone.splits.draw import mixed
+from rankstone.splits.sampling import mixed
 
 from . import slow
 
@@ -66,7 +66,7 @@ def attempt(split, *args, **more):
 @every_split
 @given(rows=rows, minimum=st.integers(1, 3), data=st.data())
 def test_every_row_is_in_one_part_whatever_the_order(split, rows, minimum, data):
-    table = frame(rows, more=list(range(len(rows))))  # a column of its own in each row, so that all can be told apart
+    table = frame(rows, more=list(range(len(rows))))  # a column of its own in each row, so that all rows differ
     found = attempt(split, table, minimum=minimum)
     order = data.draw(st.permutations(range(len(rows))))
     again = attempt(split, table.take(order), minimum=minimum)
@@ -109,7 +109,7 @@ def test_per_user_is_the_slow_definition(rows, share):
         found = attempt(rs.split.per_user, frame(rows), share=share, by=by, seed=9)
         test = slow.per_user(rows, take, key)
         if not test:
-            assert "no user has rows enough" in found
+            assert "no user has enough rows" in found
         else:
             assert sorted(rows_of(found.test)) == sorted(rows[at] for at in test)
 
@@ -124,7 +124,7 @@ def test_last_is_the_slow_definition_for_any_times(rows, n):
     found = attempt(rs.split.leave_last_out, frame(rows), n)
     test = slow.per_user(rows, lambda size: n if size > n else 0, lambda row: row[2])
     if not test:
-        assert "no user has rows enough" in found
+        assert "no user has enough rows" in found
     else:
         assert sorted(rows_of(found.test)) == sorted(rows[at] for at in test)
 
@@ -231,7 +231,7 @@ def test_lazy_frames_and_relations():
     data = frame([(1, 2, 3), (1, 3, 4)], "polars")
     assert isinstance(rs.split.leave_last_out(data.lazy()).test, pl.DataFrame)
     assert rows_of(rs.split.leave_last_out(duckdb.sql("select * from data")).test) == [(1, 3, 4)]
-    with pytest.raises(TypeError, match="a frame of pandas, polars or Arrow, not list"):
+    with pytest.raises(TypeError, match="expected a frame of pandas, polars or Arrow, got list"):
         rs.split.leave_last_out([1, 2])
 
 
@@ -309,7 +309,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_rows_that_draw_the_same_are_told_apart_by_their_other_columns(other):
+def test_ties_are_broken_by_the_other_columns(other):
     table = pa.table({"user": [1] * 4, "item": [1] * 4, "time": [1] * 4, "other": other})
     for split in (rs.split.leave_last_out, partial(rs.split.random, share=0.5), rs.split.leave_one_out):
         kept = {repr(sorted(map(str, split(table.take(order)).test["other"].to_pylist())))
@@ -382,11 +382,11 @@ FEW = frame([(1, 1, 1), (1, 2, 2), (2, 1, 1)])
         (lambda: rs.split.random(FEW.slice(0, 0)), "the frame has no rows"),
         (lambda: rs.split.random(FEW, 1.5), r"share is 1.5; it must be between 0 and 1"),
         (lambda: rs.split.random(FEW, 0.1), "a share of 0.1 of 3 rows leaves a part empty"),
-        (lambda: rs.split.per_user(FEW, count=2), "no user has rows enough to give up 2; the most that one has is 2"),
+        (lambda: rs.split.per_user(FEW, count=2), "no user has enough rows to test 2 of them; the largest number is 2"),
         (lambda: rs.split.per_user(FEW, count=0), "count is 0; it must be a whole number from 1"),
         (lambda: rs.split.leave_last_out(FEW, 1.5), "count is 1.5; it must be a whole number"),
         (lambda: rs.split.per_user(FEW, count=1, by="date"), "by='date'; choose 'random' or 'time'"),
-        (lambda: rs.split.leave_last_out(FEW, minimum=3), "no user has 3 rows; the most that one has is 2"),
+        (lambda: rs.split.leave_last_out(FEW, minimum=3), "no user has 3 rows; the largest number is 2"),
         (lambda: rs.split.at_time(FEW, 9), "no row is at or after 9; they go from 1 to 2"),
         (lambda: rs.split.at_time(FEW, 0), "no row is before 0; they go from 1 to 2"),
         (lambda: rs.split.folds(FEW, 1), "k is 1; it must be 2 or more, and at most the 3 rows there are"),
@@ -400,7 +400,7 @@ def test_what_cannot_be_split(split, message):
 
 
 def test_wrong_types():
-    with pytest.raises(TypeError, match="give a share or a count, one of them"):
+    with pytest.raises(TypeError, match="pass either share= or count="):
         rs.split.per_user(FEW)
     with pytest.raises(TypeError, match=r"the seed is 1\.5; it must be a whole number"):
         rs.split.random(FEW, 0.5, seed=1.5)
@@ -458,20 +458,20 @@ def test_report_is_printed():
         assert "after" not in str(untimed)
 
 
-def test_shares_are_told_in_percent():
+def test_shares_are_in_percent():
     rows = frame([(1, item, item) for item in range(10)])
-    for split, told in [
+    for split, title in [
         (rs.split.per_user(rows, share=0.2, by="time"), "the last 20% of each user's rows by time, then by item; 10"),
         (rs.split.per_user(rows, share=0.2), "20% of each user's rows at random, seed 0; 10"),
         (rs.split.random(rows, 0.2), "20% of all rows at random, seed 0; 10"),
     ]:
-        assert str(split.report).startswith(told)
+        assert str(split.report).startswith(title)
 
 
 def test_a_table_of_spark_is_refused():
     """It would be collected without a word."""
     table = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe", "__arrow_c_stream__": None})()
-    with pytest.raises(TypeError, match=r"a table of Spark is not split where it is; frame\.toPandas\(\)"):
+    with pytest.raises(TypeError, match=r"a Spark table cannot be split; pass frame\.toPandas\(\)"):
         rs.split.leave_last_out(table)
 
 

@@ -155,7 +155,7 @@ class ClickHouse:
         self.session = pytest.importorskip("chdb.session", reason="needs chdb").Session()
 
     def create(self, name: str, columns: Columns, rows: Rows) -> None:
-        table, content, stream = _quoted(name), arrow(columns, rows), pa.BufferOutputStream()
+        table, content, stream = _quoted(name, escapes=True), arrow(columns, rows), pa.BufferOutputStream()
         for column, values in zip(content.column_names, content.columns, strict=True):
             if pa.types.is_list(values.type) and values.null_count:
                 raise ValueError(f"column {column!r} has a null, and ClickHouse has no list that is null")
@@ -244,13 +244,15 @@ def everywhere(name: str, values: Sequence[Any], spark: Sequence[Any] = ()) -> p
 but_spark = pytest.mark.parametrize("engine", [one for one in MARKED if one.values != ("spark",)], indirect=True)
 
 
-def _quoted(name: str, mark: str = '"') -> str:
+def _quoted(name: str, mark: str = '"', escapes: bool = False) -> str:
+    name = name.replace("\\", "\\\\") if escapes else name
     return mark + name.replace(mark, 2 * mark) + mark
 
 
 def _typed(columns: Columns, dialect: str) -> str:
     types = dict(zip(KINDS, TYPES[dialect], strict=True))
-    return ", ".join(f"{_quoted(name)} {types[kind]}" for name, kind in columns.items())
+    escapes = dialect == "clickhouse"
+    return ", ".join(f"{_quoted(name, escapes=escapes)} {types[kind]}" for name, kind in columns.items())
 
 
 def arrow(columns: Columns, rows: Rows) -> pa.Table:

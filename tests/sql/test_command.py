@@ -91,7 +91,14 @@ def test_a_table_may_have_the_name_of_a_file(capsys):
 )
 def test_what_is_written_for_hive(capsys, query):
     assert main(["sql", query]) == 1
-    assert "it is written for Hive: add --hive" in capsys.readouterr().err
+    assert "this is Hive SQL: add --hive" in capsys.readouterr().err
+    assert main(["sql", "--hive", query]) == 0
+
+
+def test_a_reserved_word(capsys):
+    query = "select precision([1, 3], [1], 2)"
+    assert main(["sql", query]) == 1
+    assert "precision is a reserved word of DuckDB: write precision_at(rec, truth, k)" in capsys.readouterr().err
     assert main(["sql", "--hive", query]) == 0
 
 
@@ -109,7 +116,7 @@ def test_without_duckdb(monkeypatch, capsys):
         (["-c", "nobody", "select 1"], 2, "unknown convention 'nobody'"),
         (["select ndcg([1], [1], 0)"], 1, "k must be a whole number from 1"),
         (["missing.sql"], 1, "missing.sql: No such file"),
-        (["select 1", "-o", "out.xyz"], 2, "end it with .csv, .tsv"),
+        (["select 1", "-o", "out.xyz"], 2, "use the extension .csv, .tsv"),
         (["select 1", "-o", "out.csv", "--format", "json"], 2, "out.csv is csv by its name, but json was asked for"),
     ],
 )
@@ -133,10 +140,10 @@ def test_text(capsys):
 
 def test_text_of_queries(tmp_path):
     path = tmp_path / "a.sql"
-    words = f"sql text -m ndcg@5 --per-query --account --by market --ids text -s gain=exp2 -o {path}"
-    given = {"per_query": True, "account": True, "by": ["market"], "ids": "text", "gain": "exp2"}
+    words = f"sql text -m ndcg(gain=exp2)@5 --per-query --account --by market --ids text -o {path}"
+    given = {"per_query": True, "account": True, "by": ["market"], "ids": "text"}
     assert main(words.split()) == 0
-    assert path.read_text() == rs.sql.text("ndcg@5", **given) + "\n"
+    assert path.read_text() == rs.sql.text("ndcg(gain='exp2')@5", **given) + "\n"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import ClassVar
 
 import duckdb
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import rankstone as rs
 from rankstone.metrics.registry import metric
-from rankstone.sql.functions import MEASURES, measures
+from rankstone.sql.list_functions import MEASURES, measures
 from tests.table.cases import fed
 
 REC, REL = [(1, 10.0), (3, 8.0), (2, 6.0), (6, 2.0)], [(1, 10, 5), (3, 8, 2), (2, 6, 4), (6, 2, 1), (4, 1, 3)]
@@ -139,7 +140,7 @@ class TestMeasures:
         [
             ("-duplicates first", 1),  # without the second 7, 8 stands at rank 2
             ("-duplicates count", 0),
-            ("-duplicates count -known returned", 0),
+            ("-duplicates count -unjudged only_returned", 0),
         ],
     )
     def test_below_the_cutoff(self, connection, options, expected):
@@ -157,12 +158,12 @@ class TestMeasures:
     @pytest.mark.parametrize(
         ("text", "told"),
         [
-            ("ndcg([1], [1], -1)", r"k must be a whole number from 1; beside the list \[1\] it is -1$"),
-            ("recall_at([1, 2], [1], 0)", r"beside the list \[1, 2\] it is 0$"),
-            ("recall_at(range(500), [1], 0)", r"beside the list \[0, 1, 2, 3, 4, \.\.\.\] of 500 items it is 0$"),
-            ("ndcg(range(500), [1], null::int)", r"k is null beside the list \[0, 1, 2, 3, 4, \.\.\.\] of 500 items;"),
+            ("ndcg([1], [1], -1)", r"k must be a whole number from 1; for the list \[1\] it is -1$"),
+            ("recall_at([1, 2], [1], 0)", r"for the list \[1, 2\] it is 0$"),
+            ("recall_at(range(500), [1], 0)", r"for the list \[0, 1, 2, 3, 4, \.\.\.\] of 500 items it is 0$"),
+            ("ndcg(range(500), [1], null::int)", r"k is null for the list \[0, 1, 2, 3, 4, \.\.\.\] of 500 items;"),
             ("rs_recall([1], range(100, 105)[:0], 1, '-undefined error')", r"rs_recall: .* with the truth \[\]$"),
-            ("ndcg([1], [1], null::int)", r"k is null beside the list \[1\]"),
+            ("ndcg([1], [1], null::int)", r"k is null for the list \[1\]"),
             ("ndcg([1], [1], 1.5)", "k must be a whole number, not decimal"),
             ("ndcg(1, [1])", "rec is int32; it must be a list of items"),
             ("ndcg([1], [1], '-convention nobody')", "unknown convention 'nobody'"),
@@ -174,7 +175,7 @@ class TestMeasures:
             ("ndcg([{'g': null, 'i': 1}], [1.0])", "null"),
             (
                 "rs_err([1], map {1: 3}, 2)",
-                "rs_err takes the highest grade of all queries; say it: max_grade=, as in '-max_grade 4'",
+                "rs_err uses the highest grade over all queries; set max_grade=, as in '-max_grade 4'",
             ),
         ],
     )
@@ -199,8 +200,8 @@ class TestRegistry:
                 for convention in ("rankstone", "hivemall"):
                     call = f"rs_{name}_score(map(i, s), map(j, g){cut}, '-convention {convention}{more}')"
                     found = ask(connection, f"select avg({call}) from t")
-                    label = f"{name}@5" if cut else name
-                    values = rs.evaluate(truth, run, label, convention=convention, **top).per_query[label]
+                    label = rs.authoring.Metric(name, 5 if cut else None).given(**top)
+                    (values,) = rs.evaluate(truth, run, label, convention=convention).per_query.values()
                     kept = values[~np.isnan(values)]
                     assert found == pytest.approx(kept.mean(), abs=1e-12), (label, convention)
 
@@ -220,7 +221,7 @@ class TestRegistry:
             try:
                 mean = rs.evaluate(truth, run, label, convention=convention)[label]
             except ValueError:  # implicit asks for the catalogue, recsys-blog for grades
-                with pytest.raises(duckdb.Error, match=r"auc_catalogue=|has no grades|use rs.evaluate"):
+                with pytest.raises(duckdb.Error, match=r"auc\(catalogue=|has no grades|use rs.evaluate"):
                     ask(connection, call)
                 continue
             choices = rs.define(label, convention=convention).choices
@@ -287,7 +288,7 @@ class TestRegistry:
             """Rank of the last hit."""
             out = np.zeros(len(ranked))
             np.maximum.at(out, ranked.query, ranked.rank)
-            return rs.Ratio(out, np.ones(len(ranked)))
+            return rs.authoring.Ratio(out, np.ones(len(ranked)))
 
         try:
             rs.sql.register(connection)
@@ -354,8 +355,8 @@ class TestRows:
         fails(connection, f"select fmeasure(a, p, '-average macro') from {labels}", "macro is not supported")
         fails(connection, "select fmeasure(3, 1)", "label 3 is not 1, 0 or -1")
         fails(connection, "select fmeasure(a, p) from (values (1, 1), (null, 1)) t(a, p)", "a label is null")
-        fails(connection, "select fmeasure([1], 1)", "give one kind of both")
-        fails(connection, "select fmeasure(1, true)", "give one kind of both")
+        fails(connection, "select fmeasure([1], 1)", "use the same type for both")
+        fails(connection, "select fmeasure(1, true)", "use the same type for both")
 
 
 class TestLists:
@@ -382,7 +383,7 @@ class TestLists:
         text = "select each_top_k({}, g, s, i) as (rank, score, item) from t order by item"
         assert rs.sql.query(connection, text.format(2)).fetchall() == [(1, 3, "x"), (1, 3, "y")]
         assert rs.sql.query(connection, text.format(-1)).fetchall() == [(1, 1, "z")]
-        with pytest.raises(ValueError, match="makes all columns of its select"):
+        with pytest.raises(ValueError, match="returns all columns of its select"):
             rs.sql.query(connection, "select g, each_top_k(2, g, s, i) from t")
 
 
@@ -404,6 +405,18 @@ class TestConnections:
             rs.sql.query(connection, "-- nothing")
 
 
+def test_auc_beyond_the_list_as_the_manual_has_it(connection):
+    """The list 1, 3, 2, 6 has 2 * 2 pairs, of which (2, 3) is wrong."""
+    for k in (4, 10):
+        assert ask(connection, f"select auc([1, 3, 2, 6], [1, 2, 4], {k})") == 3 / 4
+
+
+@pytest.mark.parametrize("labels", ["1 a, 1 b", "true a, true b", "[1] a, [1] b", "null a, null b"])
+@pytest.mark.parametrize("name", ["f1score", "fmeasure"])
+def test_f_of_no_rows(connection, name, labels):
+    assert ask(connection, f"select {name}(a, b) from (select {labels}) where false") is None
+
+
 class TestEvaluate:
     TRUTH, RUN = "select userid, itemid from dummy_truth", "select userid, itemid, score from dummy_rec"
 
@@ -411,16 +424,69 @@ class TestEvaluate:
         found = rs.evaluate(tables.sql(self.TRUTH), tables.sql(self.RUN), ["ap", "recall@2"])
         assert dict(found) == pytest.approx({"ap": (1 + 2 / 3) / 3, "recall@2": 1 / 3})
 
-    def test_queries_see_files_and_frames(self, tmp_path):
+    def test_tables_see_files_and_frames(self, tmp_path):
         import pandas as pd
 
         (tmp_path / "truth.csv").write_text("userid,itemid\n1,1\n1,2\n")
         recs = pd.DataFrame({"userid": [1, 1, 1], "itemid": [3, 1, 2], "score": [0.9, 0.8, 0.1]})
-        found = rs.evaluate(f"select * from '{tmp_path}/truth.csv'", "from recs", "ap")
+        truth = rs.sql.table(f"select * from '{tmp_path}/truth.csv'")
+        found = rs.evaluate(truth, rs.sql.table("from recs"), "ap")
         assert found["ap"] == pytest.approx((1 / 2 + 2 / 3) / 2)
         assert len(recs) == 3
-        with pytest.raises(ValueError, match="no_such_table"):
-            rs.evaluate("select * from no_such_table", {"q": {"a": 1}}, "ap")
+
+    @pytest.mark.parametrize(
+        ("query", "problem"),
+        [
+            ("select * from no_such_table", "no_such_table does not exist"),
+            ("select error('at the first row')", "at the first row"),
+        ],
+    )
+    def test_tables_that_are_not(self, query, problem):
+        with pytest.raises(rs.errors.DataError, match=problem):
+            rs.sql.table(query)
+
+    def test_tables_of_a_connection(self, tables):
+        found = rs.evaluate(rs.sql.table(self.TRUTH, tables), rs.sql.table(self.RUN, tables), "recall@2")
+        assert found["recall@2"] == pytest.approx(1 / 3)
+
+    QUERY = "{}select 'q' as query, 'a' as item, 1 as grade, 0.5 as score"
+    PLACES: ClassVar = {  # where a path is taken
+        "truth": lambda text: rs.evaluate(text, {"q": ["a"]}, "rr"),
+        "run": lambda text: rs.evaluate({"q": ["a"]}, text, "rr"),
+        "both": lambda text: rs.evaluate(text, metrics="rr"),
+        "exclude": lambda text: rs.evaluate({"q": ["a"]}, {"q": ["a"]}, "rr", exclude=text),
+        "compare": lambda text: rs.compare({"q": ["a"]}, {"one": text, "two": {"q": ["a"]}}, "rr"),
+        "confusion": lambda text: rs.confusion(text, {"q": ["a"]}),
+        "fuse": lambda text: rs.fuse([text, {"q": ["a"]}]),
+        "pool": lambda text: rs.pool([{"q": ["a"]}], 1, truth=text),
+        "check": lambda text: rs.check(
+            {"truth": text, "candidate": {"q": ["a"]}, "gate": {"metric": "rr", "at_least": 0}}
+        ),
+        "catalogue": lambda text: rs.evaluate({"q": ["a"]}, {"q": ["a"]}, "coverage@1", catalogue=text),
+        "read": lambda text: rs.read_run(text),
+    }
+
+    @pytest.mark.parametrize("place", PLACES)
+    def test_a_text_is_never_run(self, place, tmp_path):
+        """A path may come from someone else's request."""
+        written = tmp_path / "written.csv"
+        text = f"with t as (select 1) from t; copy (select 1) to '{written}'"
+        for query in (text, *map(self.QUERY.format, ("", "\n (", "-- all\n", "/* a */ "))):
+            with pytest.raises(rs.errors.FileError, match=r"no such file; pass rs.sql.table\("):
+                self.PLACES[place](query)
+        assert not written.exists()
+
+    def test_a_gate_file_runs_no_text(self, tmp_path):
+        gates = tmp_path / "gates.toml"
+        gates.write_text('truth = "from t"\ncandidate = "r.csv"\n[[gate]]\nmetric = "rr"\nat_least = 0\n')
+        with pytest.raises(ValueError, match=r"from t: there is no such file; pass rs.sql.table\("):
+            rs.check(gates)
+
+    def test_a_file_may_be_called_so(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        for name in ("with scores.csv", "from me.csv"):
+            (tmp_path / name).write_text("query,item,score\nq,a,1\n")
+            assert rs.evaluate({"q": ["a"]}, name, "rr")["rr"] == 1
 
     def test_decimals(self, connection):
         """What SQL makes of 0.5 is a decimal."""

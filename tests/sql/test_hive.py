@@ -103,6 +103,27 @@ def test_where_hive_finds_its_functions_is_passed_over(connection):
     assert ask(connection, text) == [(1,)]
 
 
+def test_precision_is_precision_at(connection):
+    """Hivemall's name before 0.5, which DuckDB cannot parse."""
+    assert ask(connection, "select precision(array(1, 3), array(1), 2)") == [(0.5,)]
+
+
+def test_a_row_twice_in_the_truth(connection):
+    """As in Hivemall's manual, whose queries make the truth with collect_set: (1/1) / 3."""
+    truth, run = {1: [1, 2, 2, 4]}, {1: [1, 3, 2, 6]}
+    rows = rs.columns(query=[1] * 4, item=[1, 2, 2, 4])
+    ranked = rs.columns(query=[1] * 4, item=[1, 3, 2, 6], score=[4.0, 3.0, 2.0, 1.0])
+    for judged, returned in ((truth, run), (rows, ranked), (rs.lists([[1, 2, 2, 4]]), rs.lists([[1, 3, 2, 6]]))):
+        assert rs.evaluate(judged, returned, "ap@2", convention="hivemall")["ap@2"] == pytest.approx(1 / 3)
+    for ids in ("array(1, 3, 2, 6), array(1, 2, 2, 4)", "array('1', '3', '2', '6'), array('1', '2', '2', '4')"):
+        assert ask(connection, f"select average_precision({ids}, 2)") == [(pytest.approx(1 / 3),)]
+    connection.execute("create temp table judged as select 1 as query, unnest([1, 2, 2, 4]) as item")
+    rows = "(values (1, 4), (3, 3), (2, 2)) t(item, score)"
+    connection.execute(f"create temp table returned as select 1 as query, * from {rows}")
+    text = rs.sql.text("ap@2", "judged", "returned", convention="hivemall", columns={"truth": {"grade": None}})
+    assert connection.execute(text).fetchall() == [(pytest.approx(1 / 3),)]
+
+
 def test_how_a_table_is_stored_is_passed_over(connection):
     text = (
         "create table c row format delimited fields terminated by ',' stored as orc as select 1 as a; select * from c"

@@ -4,14 +4,16 @@ import math
 import random
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 import rankstone as rs
+from rankstone.cli.commands import main
 from rankstone.metrics import declared
 from rankstone.sql import macros
-from rankstone.sql.functions import measures
-from rankstone.sql.warehouse import package
+from rankstone.sql.list_functions import measures
+from rankstone.sql.sql_text import package
 from tests.table.cases import fed
 
 duckdb = pytest.importorskip("duckdb")
@@ -75,7 +77,7 @@ def test_numbers(database, name):
 
 def test_what_is_installed():
     """All but what goes by scores, compares two orders, or reads more than a list and its truth."""
-    kinds = ("ratings", "agreement", "intents", "shown")
+    kinds = ("ratings", "agreement", "intents", "recommendations")
     others = {f"rs_{name}" for name, row in declared().items() if row.kind in kinds}
     assert set(measures()) - set(installed()) == others
 
@@ -108,8 +110,8 @@ def test_functions_of_lists_are_macros():
     [
         ("ndcg([1, null], [1], 2)", r"an item is null in the list \[1, NULL\] and the truth \[1\]"),
         ("ndcg([1], [1, null], 2)", "an item is null"),
-        ("ndcg([1, 2], [1], 0)", r"k must be a whole number from 1; beside the list \[1, 2\] it is 0"),
-        ("ndcg([1], [1], null)", "k is null beside the list"),
+        ("ndcg([1, 2], [1], 0)", r"k must be a whole number from 1; for the list \[1, 2\] it is 0"),
+        ("ndcg([1], [1], null)", "k is null for the list"),
         ("rs_ndcg([1, 1], [1], 2)", r"rs_ndcg: an item appears twice in rec \[1, 1\]"),
         ("rs_ndcg([1], [1, 1], 2)", "an item appears twice in truth"),
         ("ndcg(['a'], [1], 2)", "does not support the supplied arguments"),
@@ -185,3 +187,25 @@ def test_dbt_in_other_dialects(dialect):
     text = str(module.rankstone_ndcg("judgments", "results", k=10))
     assert isinstance(sqlglot.parse_one(text, dialect=dialect), sqlglot.exp.Select)
     assert not hasattr(module, "rankstone_kendall")
+
+
+@pytest.mark.parametrize("name", ["ap", "ndcg", "recall"])
+def test_dbt_without_grades(rendered, tables, name):
+    """All items of the truth are relevant."""
+    expected = rs.evaluate({query: list(items) for query, items in TRUTH.items()}, RUN, f"{name}@2")
+    mean = getattr(rendered, f"rankstone_{name}")("judgments", "results", k=2, query="user_id", grade=None)
+    assert close(tables.execute(str(mean)).fetchall()[0][0], expected[f"{name}@2"])
+
+
+def test_dbt_with_choices(tables, capsys):
+    jinja2 = pytest.importorskip("jinja2")
+    assert main(["sql", "macros", "-s", "threshold=2"]) == 0
+    module = jinja2.Environment().from_string(capsys.readouterr().out).module
+    found = tables.execute(str(module.rankstone_recall("judgments", "results", query="user_id"))).fetchall()
+    assert close(found[0][0], rs.evaluate(TRUTH, RUN, "recall", threshold=2)["recall"])
+
+
+def test_dbt_refuses_a_convention_that_ends_its_comment():
+    named = replace(rs.conventions["trec_eval"], name="mine #}{{ env_var('SECRET') }}")
+    with pytest.raises(ValueError, match="has characters of dbt's own"):
+        package("duckdb", named)

@@ -57,7 +57,7 @@ SOME = ["ndcg@3", "ap", "rr", "precision@3", "recall@3", "num_ret"]
 
 def variants(name):
     """A metric with each value of each parameter, whole and cut."""
-    row, plain = declared()[name], rs.Metric(name)
+    row, plain = declared()[name], rs.authoring.Metric(name)
     given = [plain.given(**{key: value}) for key, values in cases.parameter_values(row).items() for value in values]
     return [metric for one in (plain, *given) for metric in ([one, one @ 3] if row.takes_k else [one])]
 
@@ -98,20 +98,20 @@ def test_condensed_lists(engine, choices):
         metrics.append("bpref")
     gone = RUN | {"q3": {"z": 1, "zz": 0.5}}  # nothing of it is judged
     for truth, run in (ROWS, (ROWS[0], rows_of(gone, "score")), GAPS):
-        some = [one for one in metrics if is_measured(one, truth, run, known="judged", **choices)]
+        some = [one for one in metrics if is_measured(one, truth, run, unjudged="condensed", **choices)]
         assert len(some) > 4
         if choices.get("ties") == "expected":
             some.remove("rr")  # SQL has no words for it
-        agree(engine, some, truth, run, known="judged", **choices)
+        agree(engine, some, truth, run, unjudged="condensed", **choices)
 
 
 def test_a_list_that_is_left_empty_is_an_error(engine):
     run = rows_of(RUN | {"q3": {"z": 1, "zz": 0.5}}, "score")
     with pytest.raises(ValueError, match="an empty list for 1 queries: 'q3'"):
-        agree(engine, "ap", ROWS[0], run, known="judged", empty_list="error")
+        agree(engine, "ap", ROWS[0], run, unjudged="condensed", empty_list="error")
     put(engine, "judgments", ROWS[0])
     put(engine, "results", run)
-    text = rs.sql.text("ap", dialect=engine.dialect, known="judged", empty_list="error", ids="text",
+    text = rs.sql.text("ap", dialect=engine.dialect, unjudged="condensed", empty_list="error", ids="text",
                        truth="judgments", run="results")  # fmt: skip
     with pytest.raises(Exception, match="an empty list for query q3"):
         engine.ask(text)
@@ -196,7 +196,7 @@ NOT_IN_SQL = "|".join(
         "rows of a table have no order",
         "sqlite has no such numbers",
         "no closed form over",  # which some data needs none of
-        "goes by scores, and the run has",
+        "needs scores, and the run has",
         "the run is only an order of items",
     )
 )
@@ -208,11 +208,11 @@ PROBLEMS = "|".join(
         "no query in common",
         "lacks query",
         "an empty list",
-        "nothing could be earned",
+        "the value is undefined: its denominator is 0",
         "no relevant item",
         "no query to average over",
         "needs a grade for every row",
-        "no probability",
+        "not a probability",
         "is negative",
         "has no entry for grade",
     )

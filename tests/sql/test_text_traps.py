@@ -1,10 +1,13 @@
 """What a text of SQL meets in a database: ids of all kinds, odd names, sub-queries, groups, and data that is wrong."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 import rankstone as rs
+from rankstone.align.ties import TIES
+from rankstone.sql.dialects import DIALECTS, LINE_BREAK
 from tests.sql.engines import but_spark, everywhere
 from tests.sql.measured import agree, differences, evaluated, lists_of, put, rows_of, same
 from tests.sql.test_text import RUN, SOME, TRUTH
@@ -46,6 +49,17 @@ def test_order_of_ids(engine, how):
     agree(engine, ["dcg@1", "dcg@2", "dcg@4", "ndcg"], *data, ties=ties, ids=kind if told else None)
 
 
+RULES = [name for name, rule in TIES.items() if rule.by != "input"]
+
+
+@everywhere("ties", RULES, spark=["pessimistic"])
+def test_both_zeros_are_tied(engine, ties):
+    """-0.0 equals 0.0, among scores and among grades."""
+    for item in ("a", "b"):
+        truth, run = {"q": {item: 1, "c": -0.0, "d": 0.0}}, {"q": {"a": 0.0, "b": -0.0, "c": -0.0}}
+        agree(engine, ["ndcg", "ap", "auc", "judged@1"], rows_of(truth, "grade"), rows_of(run, "score"), ties=ties)
+
+
 @pytest.mark.parametrize("queries", [("q10", "Q", "é"), (10, 9, -1)])
 @but_spark
 def test_values_of_every_kind(engine, queries):
@@ -85,6 +99,8 @@ ODD = {  # a truth, a run, and columns for query, item and value
     "reserved": ("order", "group", "user", "select", "table"),
     "quotes": ('a "quoted" name', "a `ticked` name", "it's", "[brackets]", "two words"),
     "ends": ('x"; drop table judgments; --', "x`; drop table judgments; --", 'a" from b --', "semi;colon", "--"),
+    "backslashes": ("x\\", "\\", "q\\", " from judgments as t) as j) select 1; drop table judgments; -- ", '\\"'),
+    "lines": ("two\nlines", "a\r\nb", "\n; --", "\\n", "tab\t"),
     "letters": ("naïve-名", "1st", "100%", "a.b", "{brace}"),
 }
 
@@ -98,6 +114,57 @@ def test_odd_names_are_only_names(engine, tables, kind):
         put(engine, name, {called[role]: values for role, values in table.items()})
     same(engine, evaluated(SOME, truth, run), SOME, *names, columns=called)
     assert len(engine.ask("select * from judgments")[1]) == len(truth["query"])  # it is still there
+
+
+NASTY = (
+    "x\\",
+    "\\\\",
+    "'",
+    '"',
+    "`",
+    "]",
+    "''",
+    "\\'",
+    '\\"',
+    "\\`",
+    "a'b\"c`d]e\\f",
+    "two\nlines\r",
+    "-- x",
+    "/* x",
+    "\\n",
+)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_quotes(dialect):
+    """A name and a string come back from the grammar as they went in, and nothing else with them."""
+    sqlglot = pytest.importorskip("sqlglot")
+    to = DIALECTS[dialect]
+    for text in NASTY:
+        quoted, written = (by(text).replace(LINE_BREAK, "\n") for by in (to.quoted, to.literal))
+        name = sqlglot.parse_one(f"select {quoted} from t", dialect=to.grammar or None).selects[0]
+        assert name.name == text
+        value = sqlglot.parse_one(f"select {written}", dialect=to.grammar or None).selects[0]
+        assert "".join(part.name for part in value.find_all(sqlglot.exp.Literal)) in (text, text.replace("'", ""))
+    with pytest.raises(ValueError, match="a character that SQL cannot write"):
+        rs.sql.text("rr", dialect=dialect, columns={"query": "a\0b"})
+
+
+@pytest.mark.parametrize("dialect", ["clickhouse", "bigquery"])
+def test_a_backslash_does_not_end_a_quoted_name(dialect):
+    left = DIALECTS[dialect].quotes[0]
+    text = rs.sql.text("rr", dialect=dialect, columns={"query": f"{left}x\\{left}"})
+    assert f"t.{left}x\\{left}" not in text
+    quoted = f"{left}x\\\\{left}"
+    assert f"t.{quoted} as query" in rs.sql.text("rr", dialect=dialect, columns={"query": quoted})
+
+
+def test_a_convention_does_not_end_a_comment():
+    named = replace(rs.conventions["trec_eval"], name="mine\ndrop table judgments; --")
+    lines = rs.sql.text("rr", convention=named).splitlines()
+    assert lines[0].startswith("-- ")
+    assert "drop table" in lines[0]
+    assert not any(line.startswith("drop") for line in lines)
 
 
 @but_spark
@@ -138,6 +205,15 @@ def test_queries_for_tables(engine, tables):
     same(engine, evaluated(SOME, rows_of(some, "grade"), run), SOME, with_more, "results")
     with pytest.raises(ValueError, match="the truth must be one query, not 2 statements"):
         text(engine, SOME, "select * from judgments; drop table results")
+
+
+@but_spark
+def test_lines_of_a_query_stay_as_they_are(engine):
+    """A text of two lines is not indented with the statement."""
+    put(engine, "judgments", {"query": ["a\nb", "other"], "item": ["x", "x"], "grade": [1, 1]})
+    put(engine, "results", {"query": ["a\nb", "other"], "item": ["x", "y"], "score": [1, 1]})
+    query = "select *\nfrom judgments\nwhere query = 'a\nb'"
+    assert engine.ask(text(engine, "rr", query))[1] == [(1,)]
 
 
 @but_spark
@@ -183,7 +259,7 @@ def test_groups(engine, tables):
     truth, run = tables
     groups = {"q1": "de", "q2": "fr", "q3": "de"}
     put(engine, "judgments", truth | {"market of it": [groups[query] for query in truth["query"]]})
-    want = evaluated(SOME, truth, run).by(groups)
+    want = evaluated(SOME, truth, run).by_group(groups)
     names, rows = engine.ask(text(engine, SOME, by="market of it", account=True))
     assert names[0] == "market of it"
     assert sorted(row[0] for row in rows) == ["de", "fr"]
@@ -194,7 +270,7 @@ def test_groups(engine, tables):
     _, rows = engine.ask(text(engine, SOME, by="market of it", per_query=True))
     assert {row[0]: row[1] for row in rows} == groups
     put(engine, "judgments", truth | {"market of it": [*map(str, range(len(truth["query"])))]})
-    with pytest.raises(Exception, match="several market of it for query q1"):
+    with pytest.raises(Exception, match="several market of it for query q1; make market of it a part of the query ids"):
         engine.ask(text(engine, SOME, by="market of it"))
 
 
@@ -204,7 +280,7 @@ def test_groups_called_as_ours_are(engine, tables, by):
     groups = {"q1": "de", "q2": "fr", "q3": "de"}
     column = [groups[query] for query in truth["query"]]
     put(engine, "judgments", truth | dict.fromkeys(by, column))
-    want = evaluated(SOME, truth, run).by(groups)
+    want = evaluated(SOME, truth, run).by_group(groups)
     names, rows = engine.ask(text(engine, SOME, by=by))
     assert names[:3] == by
     assert len(rows) == 2
@@ -242,7 +318,7 @@ def test_several_cutoffs(engine, tables):
 
 # -- data that would give a wrong number ---------------------------------------------------------------------
 
-WRONG = {  # a row that is one too many, in the truth or the run, and what is said of it
+WRONG = {  # a row that is one too many, in the truth or the run, and what is said of it; SQLite stores NaN as null
     "an item twice in the truth": ("judgments", ("q1", "a", 3), "query q1: item a appears twice in the truth"),
     "an item twice in the run": ("results", ("q1", "a", 9), "query q1: item a appears twice in the run"),
     "no grade": ("judgments", ("q1", "y", None), "without a query, an item or a grade: query q1, item y"),
@@ -250,9 +326,17 @@ WRONG = {  # a row that is one too many, in the truth or the run, and what is sa
     "no query": ("judgments", (None, "y", 1), r"without a query, an item or a grade: query \?, item y"),
     "no score": ("results", ("q1", "y", None), "without a query, an item or a score: query q1, item y"),
     "no query in the run": ("results", (None, "y", 1), r"without a query, an item or a score: query \?, item y"),
-    "NaN for a grade": ("judgments", ("q1", "y", math.nan), "or a grade: query q1, item y"),
-    "NaN for a score": ("results", ("q1", "y", math.nan), "or a score: query q1, item y"),
-    "an infinite score": ("results", ("q1", "y", math.inf), "or a score: query q1, item y"),
+    "NaN for a grade": (
+        "judgments",
+        ("q1", "y", math.nan),
+        "(?:a grade that is NaN or infinite|or a grade): query q1, item y",
+    ),
+    "NaN for a score": (
+        "results",
+        ("q1", "y", math.nan),
+        "(?:a score that is NaN or infinite|or a score): query q1, item y",
+    ),
+    "an infinite score": ("results", ("q1", "y", math.inf), "a score that is NaN or infinite: query q1, item y"),
     "quotes and a backslash": ("results", ("q1", 'it\'s "x" `y` \\ z', None), "query q1, item it"),
     "two lines": ("results", ("q1", "two\nlines; --", None), "query q1, item two"),
     "a query with quotes": ("results", ("it's '", "y", None), "query it"),
@@ -274,7 +358,7 @@ def test_wrong_data_is_an_error(engine, tables, wrong):
         ({"missing": "error"}, "the run lacks query q3"),
         ({"extra": "error"}, "the truth lacks query Q"),
         ({"no_relevant": "error"}, "ap: query q2: there is no relevant item"),
-        ({"undefined": "error"}, "ap: query q2: nothing could be earned"),
+        ({"undefined": "error"}, "ap: query q2: the value is undefined: its denominator is 0"),
     ],
     ids=str,
 )
@@ -331,3 +415,20 @@ def test_repeated_items_of_a_metric_without_ranks(engine):
     put(engine, "judgments", truth)
     put(engine, "results", run)
     agree(engine, ["mae"], truth, run, duplicates="once")
+
+
+def test_repeated_judgements(engine):
+    """Once with one grade, or with the highest of several. Judgements that differ, or lack a grade, are not lost."""
+    run = {"query": ["q1", "q1", "q2"], "item": ["a", "b", "c"], "score": [0.25, 0.75, 0.5]}
+    queries, items = ["q1", "q1", "q1", "q2"], ["a", "a", "b", "d"]
+    for rule, grades in (("distinct", [2.0, 2.0, 1.0, 1.0]), ("max", [0.0, 2.0, 1.0, 1.0])):
+        truth = {"query": queries, "item": items, "grade": grades}
+        agree(engine, ["ndcg@2", "recall", "rr"], truth, run, truth_duplicates=rule)
+    for rule, second, problem in (
+        ("distinct", 1.0, "query q1: item a is judged twice, with two grades"),
+        ("distinct", None, "the truth has a row without a query, an item or a grade"),
+        ("max", None, "the truth has a row without a query, an item or a grade"),
+    ):
+        put(engine, "judgments", {"query": queries, "item": items, "grade": [2.0, second, 1.0, 1.0]})
+        with pytest.raises(Exception, match=problem):
+            engine.ask(text(engine, ["recall"], truth_duplicates=rule))

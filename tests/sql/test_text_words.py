@@ -12,8 +12,9 @@ import pytest
 import rankstone as rs
 from rankstone.metrics import declared, registry
 from rankstone.sql.dialects import DIALECTS
-from tests.sql.engines import ENGINES, DuckDB
-from tests.sql.measured import differences, evaluated, put, roles, rows_of
+from tests.effort import cpu_limit
+from tests.sql.engines import ENGINES, DuckDB, but_spark
+from tests.sql.measured import agree, differences, evaluated, put, roles, rows_of
 from tests.sql.test_text import CHANCES, CLICKS, NAMES, RUN, SOME, TRUTH, WHOLE
 
 sqlglot = pytest.importorskip("sqlglot", reason="needs sqlglot")
@@ -94,7 +95,7 @@ def test_odd_names_are_read_back(dialect, name):
 
 @pytest.mark.parametrize("dialect", ["mysql", "tsql"])
 def test_no_lists(dialect):
-    with pytest.raises(ValueError, match=f"{dialect} has no lists: give a sub-query with one row an item"):
+    with pytest.raises(ValueError, match=f"{dialect} has no lists: pass a subquery with one row per item"):
         rs.sql.text(dialect=dialect, lists="run")
 
 
@@ -110,7 +111,7 @@ def head(text):
 
 
 def test_the_head():
-    how = {"convention": "lenskit", "ap_divisor": "k"}
+    how = {"convention": "lenskit", "missing": "skip"}
     text = rs.sql.text(ALL, lists=True, columns={"score": "score"}, **how)
     assert text.startswith(f"-- rankstone {rs.__version__}, convention lenskit with ")
     said = head(text)
@@ -139,9 +140,9 @@ def odd_metric(monkeypatch):
         monkeypatch.setattr(registry.metrics, name, dict(getattr(registry.metrics, name)))
 
     @rs.metric("checked", formula="hits(k)\n; drop table judgments; --\r\nselect 1")
-    def checked(ranking: rs.Ranking, *, k: int | None = None) -> rs.Ratio:
+    def checked(ranking: rs.authoring.Ranking, *, k: int | None = None) -> rs.authoring.Ratio:
         """What it says\nof itself."""
-        return rs.Ratio(ranking.hits(k), ranking.relevant)
+        return rs.authoring.Ratio(ranking.hits(k), ranking.relevant)
 
     yield checked
     for forget in registry.on_declare:
@@ -192,12 +193,12 @@ REFUSED = [
     ({"truth_duplicates": "first", "lists": "run"}, "needs an order of the truth"),
     ({"truth_depth": "k"}, "needs an order of the truth"),
     ({"digits": 4}, "databases round halves in their own ways"),
-    ({"averaging": "weighted"}, "there are none: weights='a table with query and weight'"),
+    ({"averaging": "weighted"}, "pass weights=, a table with query and weight"),
     ({"averaging": "macro", "weights": "w"}, "weights= go with averaging='weighted', not with 'macro'"),
     ({"score_precision": "float32", "dialect": "sqlite"}, "sqlite has no such numbers"),
-    ({"averaging": "one_list", "ties": "optimistic", "by": "market"}, "has no groups of queries; leave out by="),
-    ({"averaging": "one_list", "ties": "optimistic", "lists": True}, "goes by scores, and the run has none"),
-    ({"nonpositive_score": "miss", "columns": {"rank": "r"}}, "goes by scores, and the run has ranks"),
+    ({"averaging": "one_list", "ties": "optimistic", "by": "market"}, "does not group queries; leave out by="),
+    ({"averaging": "one_list", "ties": "optimistic", "lists": True}, "needs scores, and the run has none"),
+    ({"nonpositive_score": "miss", "columns": {"rank": "r"}}, "needs scores, and the run has ranks"),
     ({"threshold": 2, "columns": {"grade": None}}, "the truth has no grades"),
     ({"truth": "select * from judgments; drop table x"}, "must be one query, not 2 statements"),
     ({"truth": "select from where"}, "the truth's query cannot be read as duckdb"),
@@ -248,6 +249,78 @@ def test_a_table_has_a_name(table):
 
 def test_a_term_that_is_used_twice_is_written_once():
     """The rank in the ideal list is compared with k and discounted; a denominator is tested and divided by."""
-    ideal = rs.sql.text("ndcg@10", known="returned")
+    ideal = rs.sql.text("ndcg@10", unjudged="only_returned")
     assert ideal.count("case when grade < 0 then") == 1
-    assert rs.sql.text("f1@10", precision_divisor="min(k,retrieved)").count("least(10, retrieved)") == 1
+    assert rs.sql.text("f1(precision_divisor='min(k,retrieved)')@10").count("least(10, retrieved)") == 1
+
+
+# -- shared parts --------------------------------------------------------------------------------------------
+
+DOUBLED = {  # of a ranking, doubled many times
+    "per query": lambda ranking, n: doubled(ranking.sum(ranking.grade), n),
+    "per grade": lambda ranking, n: ranking.sum(doubled(ranking.grade, n)),
+    "per rank": lambda ranking, n: ranking.sum(doubled(ranking.rank, n)),
+    "per ideal rank": lambda ranking, n: ranking.ideal().sum(doubled(ranking.ideal().grade, n)),
+    "at each item": lambda ranking, n: ranking.sum(ranking.broadcast(doubled(ranking.relevant, n))),
+}
+
+
+def doubled(value, times):
+    for _ in range(times):
+        value = value + value
+    return value
+
+
+@pytest.fixture
+def declare():
+    """Declares a metric that is the sum it is called with."""
+    names = []
+
+    def made(name, function):
+        def of(ranking: rs.authoring.Ranking) -> rs.authoring.Ratio:
+            """A sum."""
+            return rs.authoring.Ratio(function(ranking), 1.0)
+
+        names.append(name)
+        return rs.metric(name, formula="sum")(of)
+
+    yield made
+    for name in names:
+        registry.metrics.rows.pop(name)
+    for forget in registry.on_declare:
+        forget()
+
+
+@but_spark
+@pytest.mark.parametrize("what", DOUBLED)
+def test_a_shared_part_is_written_once(engine, declare, what):
+    declare("doubled_often", lambda ranking: DOUBLED[what](ranking, 20))
+    with cpu_limit(20):  # written out, it has a million terms
+        assert len(rs.sql.text("doubled_often", dialect=engine.dialect)) < 20_000
+    declare("doubled", lambda ranking: DOUBLED[what](ranking, 3))  # databases write it out themselves
+    agree(engine, ["doubled"], rows_of({"q": {"a": 3, "b": 1}}, "grade"), rows_of({"q": {"b": 2, "a": 1}}, "score"))
+
+
+def test_what_is_too_long(declare):
+    def conditions(ranking):
+        test = ranking.rank > 1
+        for _ in range(24):
+            test = (test & (ranking.grade > 1)) | (test & (ranking.grade < 5))
+        return ranking.sum(ranking.number(test))
+
+    def deep(ranking):
+        value = ranking.relevant
+        for _ in range(5000):
+            value = value + ranking.hits()
+        return value
+
+    declare("repeated_condition", conditions)
+    declare("deep_sum", deep)
+    with cpu_limit(20):
+        with pytest.raises(ValueError, match=r"more than 10000 operations; use rs\.evaluate"):
+            rs.sql.text("repeated_condition")
+        with pytest.raises(ValueError, match="too many nested operations for SQL"):
+            rs.sql.text("deep_sum")
+        with pytest.raises(ValueError, match=r"unknown metric 'x{100}'\.\.\.; ") as error:
+            rs.sql.text("x" * 1_000_000)
+    assert len(str(error.value)) < 1000

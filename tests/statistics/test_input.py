@@ -16,8 +16,8 @@ of = rs.statistics
 ONE = {
     "student": of.student,
     "wilcoxon": of.wilcoxon,
-    "sign": of.sign,
-    "skewed": of.skewed,
+    "sign_test": of.sign_test,
+    "hall_interval": of.hall_interval,
     "bootstrap": of.bootstrap,
     "adjust": of.adjust,
 }
@@ -57,7 +57,7 @@ def test_tables(name):
         TABLE[name]([1.0, 2.0])
 
 
-@pytest.mark.parametrize("name", ["student", "wilcoxon", "sign", "skewed", "bootstrap", "effect"])
+@pytest.mark.parametrize("name", ["student", "wilcoxon", "sign_test", "hall_interval", "bootstrap", "effect"])
 def test_nothing(name):
     lists = ([],) if name in ONE else ([], [])
     with pytest.raises(ValueError, match=r"there is no query|at least 2"):
@@ -87,6 +87,6 @@ def test_names_are_sorted():
 
 def test_inputs_stay_as_they_are():
     values = np.array([3.0, -1.0, 2.0, 0.0])
-    for call in (of.wilcoxon, of.sign, of.skewed, of.bootstrap, of.student):
+    for call in (of.wilcoxon, of.sign_test, of.hall_interval, of.bootstrap, of.student):
         call(values)
     assert values.tolist() == [3, -1, 2, 0]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import rankstone as rs
 
-bootstrap, share, skewed, student = (
+bootstrap, share, hall_interval, student = (
     rs.statistics.bootstrap,
-    rs.statistics.share,
-    rs.statistics.skewed,
+    rs.statistics.proportion_interval,
+    rs.statistics.hall_interval,
     rs.statistics.student,
 )
 METHODS = ["bca", "percentile", "basic", "studentised"]
@@ -22,7 +22,7 @@ samples = st.lists(st.integers(0, 20), min_size=3, max_size=15)
 
 
 def test_skewed_hand_worked():
-    found = skewed([0, 0, 0, 1])
+    found = hall_interval([0, 0, 0, 1])
     second, third = 3 / 16, (3 * (-1 / 4) ** 3 + (3 / 4) ** 3) / 4
     g = third / second**1.5
     assert found.skewness == pytest.approx(g)
@@ -34,7 +34,7 @@ def test_skewed_hand_worked():
 
 
 def test_skewed_leans_to_the_long_tail():
-    found, (low, high) = skewed(RANKS), student(RANKS).interval()
+    found, (low, high) = hall_interval(RANKS), student(RANKS).interval()
     assert found.low > low
     assert found.high > high
 
@@ -43,29 +43,29 @@ def test_skewed_leans_to_the_long_tail():
 def test_skewed_moves_with_the_values(whole, confidence):
     values = np.array(whole, dtype=float)
     assume(np.ptp(values) > 0)
-    found = skewed(values, confidence)
-    turned = skewed(5 - 2 * values[::-1], confidence)
+    found = hall_interval(values, confidence)
+    turned = hall_interval(5 - 2 * values[::-1], confidence)
     assert (turned.low, turned.high) == pytest.approx((5 - 2 * found.high, 5 - 2 * found.low), rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("values", [[1, 2, 3], [0, 1], [0.3, 0.3, 0.3], [0.5]])
 def test_skewed_without_skewness_is_students(values):
-    found = skewed(values)
+    found = hall_interval(values)
     assert (found.low, found.high) == pytest.approx(student(values).interval())
 
 
 def test_little_skewness_is_nearly_students():
     """No digits are lost where the formula divides by the skewness."""
     values = np.array([-1.0, 0.0, 1.0 + 1e-7])
-    assert skewed(values).high == pytest.approx(student(values).interval()[1], rel=1e-6)
+    assert hall_interval(values).high == pytest.approx(student(values).interval()[1], rel=1e-6)
 
 
 def test_skewed_columns():
     values = np.random.default_rng(5).exponential(size=(20, 3))
     values[:, 2] = 0.5
-    found = skewed(values)
+    found = hall_interval(values)
     for column in range(3):
-        alone = skewed(values[:, column])
+        alone = hall_interval(values[:, column])
         assert (found.low[column], found.high[column]) == pytest.approx((alone.low, alone.high))
 
 

@@ -49,7 +49,7 @@ def test_student(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sign(seed):
-    ours = of.sign(sample(seed), 0.9)
+    ours = of.sign_test(sample(seed), 0.9)
     theirs = stats.binomtest(ours.wins, ours.wins + ours.losses)
     assert ours.p == pytest.approx(theirs.pvalue)
     assert (ours.low, ours.high) == pytest.approx(tuple(theirs.proportion_ci(0.9)))
@@ -98,7 +98,7 @@ def test_share(method):
     confint = pytest.importorskip("statsmodels.stats.proportion").proportion_confint
     for hits in range(0, 21, 4):
         theirs = confint(hits, 20, 0.1, "beta" if method == "exact" else method)
-        ours = of.share(hits, 20, 0.9, method)
+        ours = of.proportion_interval(hits, 20, 0.9, method)
         assert (ours.low, ours.high) == pytest.approx(theirs, abs=1e-12)
 
 
@@ -107,7 +107,7 @@ def test_sign_is_mcnemars(seed):
     mcnemar = pytest.importorskip("statsmodels.stats.contingency_tables").mcnemar
     first, second = np.random.default_rng(seed).integers(0, 2, (2, 30))
     table = np.bincount(2 * first + second, minlength=4).reshape(2, 2)
-    assert of.sign(second - first).p == pytest.approx(mcnemar(table).pvalue)
+    assert of.sign_test(second - first).p == pytest.approx(mcnemar(table).pvalue)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 import rankstone as rs
 
-sign, wilcoxon = rs.statistics.sign, rs.statistics.wilcoxon
+sign, wilcoxon = rs.statistics.sign_test, rs.statistics.wilcoxon
 
 tenths = st.lists(st.integers(-9, 9), min_size=1, max_size=9)
 

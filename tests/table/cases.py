@@ -98,7 +98,7 @@ def metrics(draw, name, most=10, only=None, refusing=False):
                 st.sampled_from([value for value in values if refusing or (parameter, value) not in REFUSING])
             )
     k = draw(st.sampled_from((None, 1, 2, 3, 5, most))) if row.takes_k else None
-    metric = rs.Metric(name).given(**params)
+    metric = rs.authoring.Metric(name).given(**params)
     return (metric if k is None else metric @ k), params, k
 
 
@@ -110,7 +110,7 @@ def built_in(reads="ranking"):
 
 # What metrics of what was shown may ask for, with lists that it fits.
 ITEMS = ("a", "b", "c", "d", "e")
-BESIDE = {
+SIDE_INFO = {
     "catalogue": rs.catalogue(
         ITEMS,
         popularity=[5, 4, 3, 2, 1],
@@ -123,9 +123,9 @@ BESIDE = {
 }
 
 
-def beside(row):
+def side_info(row):
     """What a metric is given beside a truth and a run."""
-    return BESIDE if row.reads == "shown" else {}
+    return SIDE_INFO if row.reads == "recommendations" else {}
 
 
 def fed():
@@ -136,11 +136,11 @@ def fed():
 def small(row):
     """A truth and a run that a metric can read, whatever the values of its parameters and choices."""
     run = {"q": {"a": 0.75, "b": 0.5, "c": 0.25}}
-    if row.reads == "shown":
+    if row.reads == "recommendations":
         return {"q": ["a", "c"], "r": ["a", "c"]}, {**run, "r": {"c": 0.5, "b": 0.25}}
     if row.kind == "intents":
         return {"q": {"a": {"s": 1}, "b": {"s": 0}}}, run
-    if row.weighs:
+    if row.weightable:
         return rs.columns(query=["q", "q"], item=["a", "b"], grade=[1, 0], weight=[2, 1]), run
     return {"q": {"a": 1, "b": 0}}, run
 

@@ -150,7 +150,7 @@ def evaluate(*sides, **given):
 
 
 def every_metric():
-    return [rs.Metric(row.name, k) for row in fed().values() for k in ((None, 3) if row.takes_k else (None,))]
+    return [rs.authoring.Metric(row.name, k) for row in fed().values() for k in ((None, 3) if row.takes_k else (None,))]
 
 
 class Numbers:

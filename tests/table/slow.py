@@ -51,7 +51,7 @@ class List:
 
     def credit_of(self, grade):
         """What an item of this grade counts as a relevant one."""
-        if self["credit"] == "clamp":
+        if self["relevance"] == "clipped":
             return min(max(grade, 0.0), 1.0)
         threshold = self["threshold"]
         if isinstance(threshold, str):
@@ -146,7 +146,7 @@ def fallout(one):
     if one["catalogue"] is not None:
         relevant = sum(one.counted(item, one.k) for item in one.truth)
         return _places_shown(one) - one.hits(one.k), one["catalogue"] - relevant
-    if one["nonrelevant"] == "list" or one["known"] == "returned":
+    if one["nonrelevant"] == "list" or one["unjudged"] == "only_returned":
         relevant = sum(one.counted(item, one.k) for item in one.items)
         return _places_shown(one) - one.hits(one.k), one.retrieved - relevant
     return sum(one.is_bad(item) for item in one.shown), one.nonrelevant
@@ -329,7 +329,7 @@ def rbp(one):
 
 def auc(one):
     good = [item for item in one.shown if one.credit(item) > 0]
-    if one["pairs"] == "list" or one["known"] == "returned":
+    if one["pairs"] == "list" or one["unjudged"] == "only_returned":
         other = [item for item in one.shown if one.credit(item) == 0]
         right = sum(_goes_right(one, g, o) for g in good for o in other)
         places = one.places(one["divisor"])
@@ -386,7 +386,7 @@ def infap(one):
 
 
 def judged(one):
-    if one["known"] == "returned":  # everything in the list has a grade
+    if one["unjudged"] == "only_returned":  # everything in the list has a grade
         return _places_shown(one), one.places(one["divisor"])
     return sum(item in one.truth for item in one.shown), one.places(one["divisor"])
 
@@ -574,11 +574,11 @@ AGREEMENT = ("kendall", "rbo", "spearman", "tau_ap", "logloss", "mae", "mse", "p
 CHOICES = {
     "ties": "item_desc",
     "score_precision": "float64",
-    "known": "truth",
+    "unjudged": "nonrelevant",
     "nonpositive_score": "count",
     "default_k": None,
     "threshold": 1,
-    "credit": "whole",
+    "relevance": "binary",
     "truth_depth": "all",
     "undefined": 0,
     "no_relevant": None,
@@ -635,7 +635,7 @@ def _tie_order(group, truth, ties, is_relevant):
 
 
 @dataclass
-class Outcome:
+class MetricResult:
     values: list  # one a query; NaN where it does not count
     mean: float
     queries: list
@@ -646,7 +646,7 @@ def evaluate(name, k, params, truth, run, choices):
     function, takes_k, defaults, own = METRICS[name]
     options = {**CHOICES, **own, **defaults, **choices, **params}
     k = options["default_k"] if k is None and takes_k else k
-    if options["known"] == "returned" and options["truth_depth"] == "k" and name not in AGREEMENT:
+    if options["unjudged"] == "only_returned" and options["truth_depth"] == "k" and name not in AGREEMENT:
         raise RefusedError
     if truth and set(run) - set(truth) and not set(truth) & set(run):
         raise RefusedError  # they are of different queries
@@ -660,11 +660,11 @@ def evaluate(name, k, params, truth, run, choices):
     if options["extra"] == "zero":
         queries += [query for query in run if query not in truth]
     graded = {query: as_grades(truth.get(query, {})) for query in queries}
-    if options["known"] == "judged":
+    if options["unjudged"] == "condensed":
         run = {query: _judged_of(items, graded.get(query, {})) for query, items in run.items()}
     if options["empty_list"] == "error" and any(query in run and not run[query] for query in queries):
         raise RefusedError
-    if options["known"] == "returned" and name not in AGREEMENT:
+    if options["unjudged"] == "only_returned" and name not in AGREEMENT:
         unjudged = any(item not in graded[query] for query in queries for item in run.get(query, ()))
         if unjudged and isinstance(options.get("gain"), dict) and options["gain"].get(0) != 0:
             raise RefusedError  # a list is computed from what was judged
@@ -715,7 +715,7 @@ def evaluate(name, k, params, truth, run, choices):
         mean = _mean_of_all(name, function, options, lists, ratios, values, counted)
     if options["digits"] is not None:
         mean = round(mean, options["digits"])
-    return Outcome(values, mean, queries)
+    return MetricResult(values, mean, queries)
 
 
 _HITS = ("ap", "f", "f1", "gmap", "hit_rate", "iprec", "iprec11", "precision", "r_precision", "rbp", "recall", "rr")

@@ -26,7 +26,7 @@ IN_PART = (*SETS, "ap", "gmap", "r_precision", "rr", "dcg", "cg", "ndcg", "rbp",
 TWO_SIDED = ("auc", "bpref", "infap", "fallout")
 GENERAL = {
     "score_precision": ("float64", "float32"),
-    "known": ("returned", "judged"),
+    "unjudged": ("only_returned", "condensed"),
     "nonpositive_score": ("miss",),
     "default_k": (2,),
     "threshold": (0, -1, 2, 0.5, ">0", ">=2", ">1", "all"),
@@ -66,7 +66,7 @@ def agree(metric, params, k, truth, run, chosen):
     try:
         expected = slow.evaluate(metric.name, k, params, truth, run, chosen)
     except slow.RefusedError:
-        problems = "lacks|nothing could be earned|no relevant item|no query|negative|no probability|an empty|gain table"
+        problems = "lacks|value is undefined|no relevant item|no query|negative|not a probability|an empty|gain table"
         with pytest.raises(ValueError, match=f"{problems}|the order of the truth|no grades"):
             rs.evaluate(truth, run, metric, **chosen)
         return
@@ -110,14 +110,14 @@ def test_choices(name, data):
     if name in SETS:
         values["truth_depth"] = ("k",)
     if name in IN_PART:
-        values["credit"] = ("clamp",)
+        values["relevance"] = ("clipped",)
     chosen = data.draw(choices(**{one: some for one, some in values.items() if takes(metric, one)}))
-    if chosen.get("known") == "returned" and chosen.get("threshold") in (
+    if chosen.get("unjudged") == "only_returned" and chosen.get("threshold") in (
         0,
         -1,
         "all",
     ):  # then items nobody judged would be relevant
-        del chosen["known"]
+        del chosen["unjudged"]
     agree(metric, params, k, truth, run, chosen)
 
 
@@ -155,7 +155,7 @@ def test_expected(name, data):
         chosen["threshold"] = data.draw(st.sampled_from((1, 2, ">0", 0, -1)))
     try:
         rs.evaluate(truth, run, metric, **chosen)
-    except rs.errors.NoExpectedValue:
+    except rs.errors.NoClosedFormError:
         impossible = params.get("divisor") == "found" or "term_digits" in params or params.get("terms") == "mean"
         in_list = name == "auc" and k is not None and (chosen["ties"] == "expected" or params.get("pairs") == "list")
         impossible |= in_list or (name == "auc" and params.get("tied_pairs") == "order")
@@ -168,7 +168,7 @@ def test_expected(name, data):
 
 @pytest.mark.parametrize("name", [name for name in RANKED if not declared()[name].expected])
 def test_no_expected_value(name):
-    with pytest.raises(rs.errors.NoExpectedValue, match=f"{name} has no closed form .* ties= another of item_desc"):
+    with pytest.raises(rs.errors.NoClosedFormError, match=f"{name} has no closed form .* ties= another of item_desc"):
         rs.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, name, ties="expected")
 
 
@@ -181,14 +181,14 @@ def test_tie_range(name, data):
     """The lowest and highest mean equal those over every order of every query's tied items, or are not said."""
     truth, run = data.draw(pairs(scores="tied", items=5, queries=2))
     metric, params, k = data.draw(metrics(name))
-    values = {"threshold": (2, 0, -1, ">0"), "known": ("returned", "judged"), "undefined": (0.25, 1)}
+    values = {"threshold": (2, 0, -1, ">0"), "unjudged": ("only_returned", "condensed"), "undefined": (0.25, 1)}
     if declared()[name].counts_hits:
         values["truth_depth"] = ("k",)
     if name in IN_PART:
-        values["credit"] = ("clamp",)
+        values["relevance"] = ("clipped",)
     chosen = data.draw(choices(**{one: some for one, some in values.items() if takes(metric, one)}))
-    if chosen.get("known") == "returned" and (chosen.get("threshold") in (0, -1) or "truth_depth" in chosen):
-        del chosen["known"]
+    if chosen.get("unjudged") == "only_returned" and (chosen.get("threshold") in (0, -1) or "truth_depth" in chosen):
+        del chosen["unjudged"]
     chosen = {"averaging": "macro", "missing": "zero", "undefined": 0, **chosen}
     try:
         found = rs.evaluate(truth, run, metric, **chosen)
@@ -212,9 +212,9 @@ def has_no_known_order(metric, params, truth, chosen):
     if metric.name == "infap":
         return any(grade < 0 for grades in truth.values() for grade in slow.as_grades(grades).values())
     if metric.name == "auc":
-        in_list = params.get("pairs") == "list" or chosen.get("known") == "returned"
+        in_list = params.get("pairs") == "list" or chosen.get("unjudged") == "only_returned"
         return in_list and metric.k is not None and params.get("catalogue") is None
-    in_part = params.get("term_digits") is not None and "credit" in chosen
+    in_part = params.get("term_digits") is not None and "relevance" in chosen
     of_found = params.get("divisor") == "found" or params.get("terms") == "mean"
     return in_part or (of_found and metric.k is not None)
 
@@ -252,7 +252,7 @@ def test_long_lists(ties, judged):
     rows_ = random.permutation(items)[:600]
     run = {"q": {str(item): float(score) for item, score in zip(rows_, random.integers(0, 60, 600) / 4, strict=True)}}
     for text in ("ndcg@100", "ap", "rr", "precision@250", "bpref", "rbp", "err@500"):
-        (metric,) = rs.Metric.parse(text)
+        (metric,) = rs.authoring.Metric.parse(text)
         agree(metric, {}, metric.k, truth, run, {"ties": ties})
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import rankstone as rs
 
+from ..asking import on_metric
 from . import doors
 from .doors import Data, Numbers, Rows, as_text, compare, evaluate, every_metric, listed
 
@@ -24,10 +25,10 @@ LIMITS = {
         r"keeps every query of the run",
     ),
     "rs.Accumulator, sums": (
-        r"takes the highest grade of all queries",
+        r"uses the highest grade over all queries; set max_grade=",
         r"averaging='one_list' needs the rows of all queries",
     ),
-    "rs.arrays": (r"is not computed on batches of arrays", r"say it: max_grade="),
+    "rs.arrays": (r"is not computed on batches of arrays", r"set max_grade="),
 }
 
 
@@ -221,9 +222,9 @@ def streamed(truth, batches, metrics, **given):
     """The numbers of a stream."""
     stream = rs.Stream(truth, metrics, **given)
     for batch in batches:
-        stream.find(batch)
+        stream.first_pass(batch)
     for batch in batches[::-1]:
-        stream.count(batch)
+        stream.second_pass(batch)
     return Numbers(stream.compute())
 
 
@@ -471,6 +472,7 @@ def test_functions_of_duckdb(ids):
 
 def mean(truth, run, metric, **given):
     """The mean of one metric."""
+    metric, given = on_metric(metric, given)
     return evaluate(truth, run, metrics=metric, **given)[metric]
 
 
@@ -509,10 +511,11 @@ def test_places_under_a_mask(metric, given):
 
 def test_an_ideal_list_as_given_is_the_querys_own():
     """Of what is known only by the list, in the truth's order; another query changes nothing."""
-    given = {"metrics": "ndcg", "ideal": "given", "known": "returned"}
+    metric = rs.ndcg(ideal="given")
 
     def first(items, grades, run):
-        return evaluate(rs.lists(items, grades=grades), rs.lists(run), **given).per_query["ndcg"][0]
+        truth = rs.lists(items, grades=grades)
+        return evaluate(truth, rs.lists(run), metrics=metric, unjudged="only_returned").per_query[metric][0]
 
     alone = first([["x", "y", "w"]], [[1, 3, 2]], [["y", "x"]])
     among = first([["x", "y", "w"], ["z"]], [[1, 3, 2], [1]], [["y", "x"], []])
@@ -552,8 +555,9 @@ RANGES = [
 @pytest.mark.parametrize(("metric", "truth", "items", "given"), RANGES)
 def test_ranges_hold_every_order(metric, truth, items, given):
     run = dict.fromkeys(items, 0.5)
+    metric, given = on_metric(metric, given)
     values = over_orders(truth, run, metric, **given)
-    found = evaluate({"q": truth}, {"q": run}, metrics=metric, **given).ties[metric]
+    found = evaluate({"q": truth}, {"q": run}, metrics=metric, **given).ties[str(metric)]
     assert (found.lowest, found.highest) == pytest.approx((min(values), max(values)))
 
 
@@ -567,18 +571,21 @@ UNKNOWN = [
 @pytest.mark.parametrize(("metric", "truth", "items", "given"), UNKNOWN)
 def test_ranges_that_nobody_knows_are_not_said(metric, truth, items, given):
     """No order by what items are worth is this metric's best or worst."""
+    metric, given = on_metric(metric, given)
     found = evaluate({"q": truth}, {"q": dict.fromkeys(items, 0.5)}, metrics=[metric, "rr"], **given)
-    assert np.isnan([found.ties[metric].lowest, found.ties[metric].highest]).all()
-    assert found.ties[metric].queries == 1
-    assert f"the range of {metric} is unknown" in repr(found)
+    ends = found.ties[str(metric)]
+    assert np.isnan([ends.lowest, ends.highest]).all()
+    assert ends.queries == 1
+    assert f"(unknown for {metric}: no closed form)" in " ".join(repr(found).split())
 
 
 def test_range_of_one_list():
     """Two queries with one item each, of the same score: which goes first decides, and no order of a query does."""
     truth, run = {"a": {"x": 1}, "b": {"y": 0}}, {"a": {"x": 0.5}, "b": {"y": 0.5}}
-    found = evaluate(truth, run, metrics="auc", averaging="one_list", ties="input", auc_tied_pairs="order")
-    assert found["auc"] == 1
-    assert (found.ties["auc"].lowest, found.ties["auc"].highest) == (0, 1)
+    metric = rs.auc(tied_pairs="order")
+    found = evaluate(truth, run, metrics=metric, averaging="one_list", ties="input")
+    assert found[metric] == 1
+    assert (found.ties[str(metric)].lowest, found.ties[str(metric)].highest) == (0, 1)
 
 
 EXPECTED = [
@@ -591,7 +598,9 @@ EXPECTED = [
 @pytest.mark.parametrize(("metric", "truth", "given"), EXPECTED)
 def test_expected_is_the_mean_over_all_orders(metric, truth, given):
     run = {"a": 0.5, "b": 0.25, "c": 0.5}
+    metric, given = on_metric(metric, given)
     values = over_orders(truth, run, metric, **given)
     found = evaluate({"q": truth}, {"q": run}, metrics=metric, ties="expected", **given)
     assert found[metric] == pytest.approx(sum(values) / len(values), rel=1e-12)
-    assert (found.ties[metric].lowest, found.ties[metric].highest) == pytest.approx((min(values), max(values)))
+    ends = found.ties[str(metric)]
+    assert (ends.lowest, ends.highest) == pytest.approx((min(values), max(values)))

@@ -19,7 +19,7 @@ every_metric = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 @given(data=st.data())
 def test_reads_back_from_its_name(row, data):
     metric, _, _ = data.draw(metrics(row.name))
-    (again,) = rs.Metric.parse(str(metric))
+    (again,) = rs.authoring.Metric.parse(str(metric))
     assert again == metric
     assert hash(again) == hash(metric)
     assert str(again) == str(metric) == repr(metric)
@@ -29,25 +29,25 @@ def test_reads_back_from_its_name(row, data):
 def test_every_parameter_reads_back(row):
     for parameter, values in parameter_values(row).items():
         for value in values:
-            metric = rs.Metric(row.name).given(**{parameter: value})
-            assert rs.Metric.parse(str(metric)) == (metric,)
+            metric = rs.authoring.Metric(row.name).given(**{parameter: value})
+            assert rs.authoring.Metric.parse(str(metric)) == (metric,)
 
 
 @every_metric
 def test_choices_read_back(row):
     """A choice can be made for one metric, in its name."""
     for name, value in [("threshold", ">3"), ("undefined", "skip"), ("ties", "input"), ("missing", "error")]:
-        metric = rs.Metric(row.name).given(**{name: value})
-        assert rs.Metric.parse(str(metric)) == (metric,)
+        metric = rs.authoring.Metric(row.name).given(**{name: value})
+        assert rs.authoring.Metric.parse(str(metric)) == (metric,)
 
 
 @every_metric
 def test_aliases_and_case(row):
     for alias in (row.name, *row.aliases):
         for text in (alias, alias.upper(), alias.title(), f"  {alias} "):
-            assert rs.Metric.parse(text) == (rs.Metric(row.name),)
+            assert rs.authoring.Metric.parse(text) == (rs.authoring.Metric(row.name),)
     for alias in row.aliases:
-        assert str(rs.Metric.parse(alias)[0]) == row.name  # read, never printed
+        assert str(rs.authoring.Metric.parse(alias)[0]) == row.name  # read, never printed
 
 
 def test_no_name_means_two_metrics():
@@ -57,10 +57,10 @@ def test_no_name_means_two_metrics():
 
 @every_metric
 def test_cutoffs(row):
-    metric = rs.Metric(row.name)
+    metric = rs.authoring.Metric(row.name)
     if row.takes_k:
-        assert rs.Metric.parse(f"{row.name}@{{1,10}}") == (metric @ 1, metric @ 10)
-        assert rs.Metric.parse(f"{row.name}@7") == (metric @ 7,)
+        assert rs.authoring.Metric.parse(f"{row.name}@{{1,10}}") == (metric @ 1, metric @ 10)
+        assert rs.authoring.Metric.parse(f"{row.name}@7") == (metric @ 7,)
         assert metric @ 7 != metric
         for wrong in (0, -1):
             with pytest.raises(ValueError, match="k must be a whole number from 1"):
@@ -76,15 +76,15 @@ def test_cutoffs(row):
 @every_metric
 def test_wrong_parameter_is_named(row):
     with pytest.raises(ValueError, match=f"unknown parameter of {row.name} 'colour'"):
-        rs.Metric(row.name)(colour=1)
+        rs.authoring.Metric(row.name)(colour=1)
     with pytest.raises(ValueError, match=f"unknown parameter of {row.name} 'colour'"):
-        rs.Metric.parse(f"{row.name}(colour=1)")
+        rs.authoring.Metric.parse(f"{row.name}(colour=1)")
     with pytest.raises(ValueError, match=f"unknown parameter of {row.name} 'colour'"):
-        rs.Metric(row.name, params=(("colour", 1),))
+        rs.authoring.Metric(row.name, params=(("colour", 1),))
     for parameter, values in parameter_values(row).items():
         if all(isinstance(value, str) for value in values):
             with pytest.raises(ValueError, match=f"{row.name}: {parameter}='no word'; choose from"):
-                rs.Metric(row.name)(**{parameter: "no word"})
+                rs.authoring.Metric(row.name)(**{parameter: "no word"})
 
 
 def run_examples(name, text):

@@ -29,17 +29,17 @@ def halves(monkeypatch):
 
     @rs.metric("halves", formula="sum of grade / 2^(rank - 1), over that of the ideal list")
     def halves(
-        ranking: rs.Ranking,
+        ranking: rs.authoring.Ranking,
         *,
         k: int | None = None,
-        least: Annotated[float, rs.Parameter("grades below it earn nothing", at_least=0)] = 0.0,
-    ) -> rs.Ratio:
+        least: Annotated[float, rs.authoring.Parameter("grades below it earn nothing", at_least=0)] = 0.0,
+    ) -> rs.authoring.Ratio:
         """Worth of a list to readers of whom half are gone at each place."""
 
         def earned(items):
             return items.discounted(items.where(items.grade >= least, items.grade, 0.0), halving, k)
 
-        return rs.Ratio(earned(ranking), earned(ranking.ideal(k=k)))
+        return rs.authoring.Ratio(earned(ranking), earned(ranking.ideal(k=k)))
 
     yield halves
     for forget in registry.on_declare:
@@ -74,8 +74,8 @@ def test_stream_and_accumulator(halves):
     stream = rs.Stream(TRUTH, ["halves"])
     batch = [(query, item, score) for query, items in RUN.items() for item, score in items.items()]
     batch = dict(zip(("query", "item", "score"), map(list, zip(*batch, strict=True)), strict=True))
-    stream.find(batch)
-    stream.count(batch)
+    stream.first_pass(batch)
+    stream.second_pass(batch)
     assert stream.compute()["halves"] == pytest.approx(mean)
 
 
@@ -107,3 +107,35 @@ def test_command_and_definition(halves, tmp_path, capsys):
     assert "sum of grade / 2^(rank - 1)" in said
     assert "least (default 0.0): grades below it earn nothing" in said
     assert rs.define("halves").sentence == "Worth of a list to readers of whom half are gone at each place."
+
+
+@pytest.mark.parametrize("side", ["numerator", "denominator"])
+def test_one_value_per_item_is_refused(side, monkeypatch):
+    """Also where there are as many items as queries, so that their number does not show it."""
+    for name in ("rows", "names"):
+        monkeypatch.setattr(registry.metrics, name, dict(getattr(registry.metrics, name)))
+
+    @rs.metric("grades")
+    def grades(ranking, *, k=None):
+        """Grades of the items."""
+        per_item, per_query = ranking.grade, ranking.sum(ranking.grade)
+        return rs.authoring.Ratio(*((per_item, 1.0) if side == "numerator" else (per_query, per_item)))
+
+    match = f"^grades(@2)?: the {side} has one value per item, and needs one per query; add them up"
+    for truth, run in (({"q": ["a"]}, {"q": ["a"]}), (TRUTH, RUN)):
+        with pytest.raises(rs.errors.PerItemError, match=match):
+            rs.evaluate(truth, run, grades)
+        with pytest.raises(rs.errors.PerItemError, match=match):
+            _accumulated(grades @ 2, truth, run)
+    with pytest.raises(rs.errors.PerItemError, match=match):
+        grades(["a"], truth=["a"])
+    with pytest.raises(rs.errors.PerItemError, match=match):
+        rs.arrays.grades(labels=LABELS, scores=SCORES)
+    with pytest.raises(rs.errors.PerItemError, match=match):
+        rs.sql.text("grades")
+
+
+def _accumulated(metric, truth, run):
+    accumulator = rs.Accumulator([metric])
+    accumulator.update(truth, run)
+    return accumulator.compute()

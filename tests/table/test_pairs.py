@@ -93,18 +93,18 @@ def choices_of(row):
     values = {"ties": ties, "undefined": (0, 0.25, "nan", "skip", "error")}
     if row.kind in ("ratings", "agreement"):
         return values
-    values |= {"threshold": THRESHOLDS, "known": ("truth", "returned", "judged")}
+    values |= {"threshold": THRESHOLDS, "unjudged": ("nonrelevant", "only_returned", "condensed")}
     if row.takes_k or row.counts_hits:
         values["truth_depth"] = ("all", "k")
-    if not row.two_sided:
-        values |= {"credit": ("whole", "clamp"), "nonpositive_score": ("count", "miss")}
+    if not row.binary_only:
+        values |= {"relevance": ("binary", "clipped"), "nonpositive_score": ("count", "miss")}
     return values
 
 
 def refused(one, other):
     """Do two values not go together, each a name and a value."""
     together = {one, other}
-    if ("known", "returned") not in together:
+    if ("unjudged", "only_returned") not in together:
         return False
     return ("truth_depth", "k") in together or any(("threshold", value) in together for value in (0, "all"))
 
@@ -157,7 +157,7 @@ def parameters_of(row):
 def table(row):
     """Rows of parameters and choices: pairs beside the defaults, then pairs beside anything."""
     parameters, choices = parameters_of(row), choices_of(row)
-    near = {name: choices[name] for name in ("known",) if name in choices}
+    near = {name: choices[name] for name in ("unjudged",) if name in choices}
     made = [*beside_defaults({**parameters, **near}, row.defaults), *all_pairs({**parameters, **choices}, refused)]
     return [[{name: row[name] for name in some if name in row} for some in (parameters, choices)] for row in made]
 
@@ -175,7 +175,7 @@ def test_all_pairs_are_there():
 # -- both opinions -------------------------------------------------------------------------------------------
 
 SHARED = ("group_end", "group_mean")
-REFUSAL = r"nothing could be earned|negative|no probability|the gain table has no gain of 0"
+REFUSAL = r"the value is undefined|negative|not a probability|the gain table does not map grade 0 to gain 0"
 
 
 def measured(metric, truth, run, choices):
@@ -211,12 +211,12 @@ def has_no_closed_form(metric, params, choices):
     """Where the mean over all orders, or one rank for all that are tied, cannot be had."""
     ties, name = choices.get("ties"), metric.name
     if name == "auc":
-        in_list = metric.k is not None and (params["pairs"] == "list" or choices.get("known") == "returned")
+        in_list = metric.k is not None and (params["pairs"] == "list" or choices.get("unjudged") == "only_returned")
         shared = ties in SHARED and (params["tied_pairs"] == "order" or in_list)
         return shared or (ties == "expected" and metric.k is not None)
     if ties != "expected":
         return False
-    in_part = choices.get("credit") == "clamp" and name == "ap"
+    in_part = choices.get("relevance") == "clipped" and name == "ap"
     cut_truth = choices.get("truth_depth") == "k" and name == "hit_rate"
     of_found = params.get("divisor") == "found" or params.get("terms") == "mean"
     return in_part or cut_truth or of_found or params.get("term_digits") is not None
@@ -226,7 +226,7 @@ def compare(measure, metric, params, truth, run, choices):
     """Both say the same of every query, or both refuse it."""
     what = f"{metric} {choices}"
     if has_no_closed_form(metric, params, choices):
-        with pytest.raises(rs.errors.NoExpectedValue):
+        with pytest.raises(rs.errors.NoClosedFormError):
             measure(metric, truth, run, choices)
         return
     expected = opinion(metric, params, truth, run, choices)
@@ -247,7 +247,7 @@ def asked(row):
     """A table's rows as metrics, their parameters and the choices."""
     for params, choices in table(row):
         for k in KS if row.takes_k else (None,):
-            yield rs.Metric(row.name, k).given(**params), params, choices
+            yield rs.authoring.Metric(row.name, k).given(**params), params, choices
 
 
 ROWS = list(fed().values())
@@ -310,11 +310,10 @@ def of_arrays(scores, labels, mask):
 
     def measure(metric, truth, run, choices):
         at = list(truth)
-        given = {**choices, **{f"{metric.name}_{name}": value for name, value in metric.params}}
+        given = {**choices, **dict(metric.params)}
         given = {name: dict(value) if isinstance(value, tuple) else value for name, value in given.items()}
-        highest = f"{metric.name}_max_grade"  # a batch has to be told
-        if "max_grade" in metric.declaration.defaults and given.get(highest) is None:
-            given[highest] = max(labels[at][mask[at]].max(initial=0), 0)
+        if "max_grade" in metric.declaration.defaults and given.get("max_grade") is None:  # not that of the batch
+            given["max_grade"] = max(labels[at][mask[at]].max(initial=0), 0)
         function = getattr(rs.arrays, metric.name)
         values = function(scores=scores[at], labels=labels[at], k=metric.k, mask=mask[at], **given)
         return dict(zip(at, values.tolist(), strict=True))
@@ -328,8 +327,10 @@ def test_pairs_of_arrays(row):
     arrays = rectangles(row)
     measure, (truth, run) = of_arrays(*arrays), as_dicts(*arrays)
     for metric, params, choices in asked(row):
-        if choices.get("known") == "judged":
-            with pytest.raises(ValueError, match=r"known='judged' leaves out .*every item of a row has a label"):
+        if choices.get("unjudged") == "condensed":
+            with pytest.raises(
+                ValueError, match=r"unjudged='condensed' removes unjudged items.*every item of a row has a label"
+            ):
                 measure(metric, truth, run, choices)
             continue
         compare(measure, metric, params, truth, run, choices)

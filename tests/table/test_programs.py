@@ -10,10 +10,19 @@ from rankstone import _core
 from rankstone.conventions.plan import make_plans
 from rankstone.evaluate import values as programs
 from rankstone.evaluate.pipeline import open_source
-from rankstone.evaluate.values import Compiled, Measured, measure, measure_all, measured, ratio_of, view_for, words
+from rankstone.evaluate.values import (
+    Compiled,
+    MetricValues,
+    measure,
+    measure_all,
+    measured,
+    metric_input,
+    ratio_of,
+    view_for,
+)
 from rankstone.metrics import declared
 from rankstone.program.flat import Eager, Flat
-from rankstone.program.ranking import Facts
+from rankstone.program.ranking import StaticFacts
 
 from .cases import fed, fitting, metrics
 from .test_definition import GENERAL, ORDERS, SHARED, choices, takes
@@ -22,16 +31,16 @@ from .test_definition import GENERAL, ORDERS, SHARED, choices, takes
 def measure_over_arrays(plan, aligned):
     """The same graph by the flat back-end: a second opinion."""
     view = view_for(plan, aligned)
-    compiled = Compiled([plan], [Facts.of(view)])
+    compiled = Compiled([plan], [StaticFacts.of(view)])
     if compiled.traces[0] is None:  # a choice that has no closed form: what is wrong is said over arrays
-        return measured(plan, view, ratio_of(plan, words(view)))
+        return measured(plan, view, ratio_of(plan, metric_input(view)))
     flat, eager = Flat(view), Eager(view)
     for condition, problem, value, named in compiled.graph.faults:
         space = condition.space if condition.kind == "item" else None
-        eager.refuse(flat.value(condition), problem, None if value is None else flat.value(value), named, space)
+        eager.raise_where(flat.value(condition), problem, None if value is None else flat.value(value), named, space)
     ratio, values, counted, _ = compiled.traces[0]
     chosen = None if counted is None else flat.per_query(counted) != 0
-    return Measured(view, ratio.map(flat.per_query), flat.per_query(values), chosen)
+    return MetricValues(view, ratio.map(flat.per_query), flat.per_query(values), chosen)
 
 
 def same(first, second):
@@ -59,7 +68,7 @@ def test_both_engines_agree(name, data):
     row = declared()[name]
     truth, run = data.draw(fitting(row.kind))
     metric, _, _ = data.draw(metrics(name, refusing=True))
-    values = dict(GENERAL, ties=(*ORDERS, *SHARED, "expected"), credit=("clamp",), truth_depth=("k",))
+    values = dict(GENERAL, ties=(*ORDERS, *SHARED, "expected"), relevance=("clipped",), truth_depth=("k",))
     chosen = data.draw(choices(**{one: some for one, some in values.items() if takes(metric, one)}))
     plan = plan_of(metric, chosen)
     if plan is None:
@@ -86,7 +95,7 @@ def test_every_metric_is_traced():
     for name in fed():
         plan = make_plans(name, "rankstone", {})[0]
         ranked = open_source(truth, run).align(plan.alignment).ranked
-        assert programs.compile_plans([plan], [Facts.of(ranked)]).traces[0] is not None, name
+        assert programs.compile_plans([plan], [StaticFacts.of(ranked)]).traces[0] is not None, name
 
 
 def large(queries=3000, items=40, seed=0):
@@ -113,7 +122,7 @@ WANTED = [
 def test_bit_for_bit_whatever_the_threads_and_the_company(ties):
     source = open_source(*large())
     plans = [*make_plans([name for name in WANTED if plan_of(name, {"ties": ties})], "rankstone", {"ties": ties})]
-    ranked = source.align(plans[0].align.keeping(True, 0)).ranked
+    ranked = source.align(plans[0].align.with_(True, 0)).ranked
     first = measure_all(plans, ranked, 1)
     for threads in (2, 3, 8):
         for one, other in zip(first, measure_all(plans, ranked, threads), strict=True):
@@ -174,7 +183,7 @@ def own():
 def test_one_that_reaches_for_arrays(own):
     @own
     def by_arrays(ranking, *, k=None):
-        return rs.Ratio(np.array([np.sort(ranking.rank).sum()]), ranking.relevant)
+        return rs.authoring.Ratio(np.array([np.sort(ranking.rank).sum()]), ranking.relevant)
 
     assert rs.evaluate(TRUTH, RUN, "by_arrays")["by_arrays"] == (1 + 3) / 2
 
@@ -182,7 +191,7 @@ def test_one_that_reaches_for_arrays(own):
 def test_one_that_asks_for_truth_values(own):
     @own
     def by_asking(ranking, *, k=None):
-        return rs.Ratio(ranking.hits(k) if (ranking.retrieved > 2).all() else ranking.relevant, ranking.one)
+        return rs.authoring.Ratio(ranking.hits(k) if (ranking.retrieved > 2).all() else ranking.relevant, ranking.one)
 
     assert rs.evaluate(TRUTH, RUN, "by_asking")["by_asking"] == 2
 
@@ -192,7 +201,7 @@ def test_one_that_answers_otherwise_tomorrow(own):
 
     @own
     def by_mood(ranking, *, k=None):
-        return rs.Ratio(ranking.sum(ranking.credit / ranking.rank**steepness, k), ranking.one)
+        return rs.authoring.Ratio(ranking.sum(ranking.credit / ranking.rank**steepness, k), ranking.one)
 
     assert rs.evaluate(TRUTH, RUN, "by_mood")["by_mood"] == 1 + 1 / 3
     steepness = 2.0
@@ -204,7 +213,9 @@ def test_one_that_looks_deeper_than_it_said(own):
     @own
     def by_surprise(ranking, *, k=None):
         best = ranking.ideal(k=1)
-        return rs.Ratio(best.sum(best.grade) + best.sum(best.grade, 1) + best.highest(-best.grade), ranking.one)
+        return rs.authoring.Ratio(
+            best.sum(best.grade) + best.sum(best.grade, 1) + best.highest(-best.grade), ranking.one
+        )
 
     truth = {"q": {"a": 3, "b": 2, "c": 1}}
     assert rs.evaluate(truth, RUN, "by_surprise")["by_surprise"] == (3 + 2 + 1) + 3 - 1
@@ -216,7 +227,7 @@ def test_one_that_goes_deep(own):
         total = ranking.hits(1)
         for depth in range(2, 3001):
             total = total + ranking.hits(depth) / 1.0
-        return rs.Ratio(total, ranking.one)
+        return rs.authoring.Ratio(total, ranking.one)
 
     assert rs.evaluate(TRUTH, RUN, "by_many_steps")["by_many_steps"] == 2 * 1 + 2998 * 2
     table = {grade: float(grade) for grade in range(-5000, 5000)}
@@ -229,7 +240,7 @@ def test_one_that_reads_lengths_alone(own):
 
     @own
     def by_length(ranking, *, k=None):
-        return rs.Ratio(ranking.sum_of_discounts(halving, None), ranking.one)
+        return rs.authoring.Ratio(ranking.sum_of_discounts(halving, None), ranking.one)
 
     assert rs.evaluate(TRUTH, RUN, "by_length")["by_length"] == 1 / 2 + 1 / 4 + 1 / 8
 
@@ -237,7 +248,7 @@ def test_one_that_reads_lengths_alone(own):
 def test_one_whose_finish_is_the_rankings(own):
     @own
     def by_root(ranking, *, k=None):
-        return rs.Ratio(ranking.hits(k), ranking.retrieved, ranking.sqrt)
+        return rs.authoring.Ratio(ranking.hits(k), ranking.retrieved, ranking.sqrt)
 
     assert rs.evaluate(TRUTH, RUN, "by_root", averaging="micro")["by_root"] == (2 / 3) ** 0.5
 

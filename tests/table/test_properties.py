@@ -25,7 +25,7 @@ every_metric = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 
 def cuts(row, ks=(None, 1, 2, 5)):
     """The metric with its defaults, and cut."""
-    return [rs.Metric(row.name, k) for k in (ks if row.takes_k else (None,))]
+    return [rs.authoring.Metric(row.name, k) for k in (ks if row.takes_k else (None,))]
 
 
 def evaluate(group, truth, run, **choices):
@@ -102,11 +102,15 @@ def test_appending_unjudged_items_never_helps(group, data):
 def test_cutoff_past_the_end(data):
     """A cutoff deeper than every list leaves what was earned as it is without one."""
     truth, run = data.draw(fitting("ranked"))
-    some = [rs.Metric(row.name) for row in GROUPS["ranked"] if row.takes_k]
+    some = [rs.authoring.Metric(row.name) for row in GROUPS["ranked"] if row.takes_k]
     result = rs.evaluate(truth, run, [*some, *(metric @ k for metric in some for k in (20, 10**9))])
     for metric in some:
         for k in (20, 10**9):
-            same(result.ratio(metric @ k).numerator, result.ratio(metric).numerator, metric @ k)
+            same(
+                result._measurement.ratio(str(metric @ k)).numerator,
+                result._measurement.ratio(str(metric)).numerator,
+                metric @ k,
+            )
             assert np.isfinite(result.per_query[metric @ k]).all(), metric @ k
 
 
@@ -114,23 +118,25 @@ def test_cutoff_past_the_end(data):
 @pytest.mark.parametrize("grades", [{}, {"a": 0}, {"a": 0, "b": 0, "z": 0}, {"a": -1}], ids=str)
 @pytest.mark.parametrize("scores", [{}, {"a": 0.5}, {"a": 0.5, "b": 0.5, "c": 0.25}], ids=str)
 def test_nothing_relevant(row, grades, scores):
-    """No warning, no infinity, and the choice decides wherever nothing could be earned."""
+    """No warning, no infinity, and the choice decides wherever the value is undefined."""
     metric = cuts(row)[-1]
     truth, run = {"q": grades}, {"q": scores}
     result = rs.evaluate(truth, run, metric, undefined=0.25, averaging="macro")
     value = result.per_query[metric][0]
     assert np.isfinite(value)
     assert value == result[metric]
-    if result.ratio(metric).denominator[0] != 0:
+    if result._measurement.ratio(str(metric)).denominator[0] != 0:
         return
     assert value == 0.25
     assert np.isnan(rs.evaluate(truth, run, metric, undefined="nan", averaging="macro")[metric])
     assert rs.evaluate(truth, run, metric, undefined="skip", no_queries=0, averaging="macro")[metric] == 0
-    with pytest.raises(ValueError, match="nothing could be earned"):
+    with pytest.raises(ValueError, match="the value is undefined"):
         rs.evaluate(truth, run, metric, undefined="error", averaging="macro")
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if not row.zeros(row.defaults)], ids=lambda row: row.name)
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if not row.reads_zero_grades(row.defaults)], ids=lambda row: row.name
+)
 @given(data=st.data())
 def test_zero_grades_may_go_where_the_metric_says_so(row, data):
     """Items judged 0 are not even read where they cannot matter; so adding or dropping them must change nothing."""
@@ -154,12 +160,12 @@ def test_zero_grades_may_go_where_the_metric_says_so(row, data):
 def test_other_metrics_beside_it_change_nothing(row, data):
     truth, run = data.draw(fitting(row.kind))
     metric, _, _ = data.draw(metrics(row.name))
-    beside = [one.name for one in GROUPS["ranked"]]
+    side_info = [one.name for one in GROUPS["ranked"]]
     choices = {
         "both_empty": data.draw(st.sampled_from((None, 1))),
         "ties": data.draw(st.sampled_from(("input", "optimistic"))),
     }
-    alone, among = rs.evaluate(truth, run, metric, **choices), rs.evaluate(truth, run, [*beside, metric], **choices)
+    alone, among = rs.evaluate(truth, run, metric, **choices), rs.evaluate(truth, run, [*side_info, metric], **choices)
     same(alone.per_query[metric], among.per_query[metric], metric)
     same(alone[metric], among[metric], metric)
 

@@ -12,8 +12,8 @@ SOURCE = ROOT / "src" / "rankstone"
 # A package uses itself and those before it. From `arrays` on they are entry points, by the names that users type.
 ORDER = (
     "errors", "version", "progress", "data", "align", "program", "metrics", "conventions", "statistics", "plots",
-    "results", "evaluate", "explain", "compare", "offpolicy", "fusion", "typing", "arrays", "sql", "spark", "splits",
-    "trec_eval", "integrations", "compat", "testing", "cli", "__main__", "",
+    "results", "evaluate", "explain", "compare", "offpolicy", "fusion", "typing", "authoring", "arrays", "sql", "spark",
+    "splits", "trec_eval", "integrations", "compat", "testing", "cli", "__main__", "",
 )  # fmt: skip
 # What is left to untangle. These numbers may only fall.
 AGAINST_THE_ORDER = 6  # imports: a source has alignments, a result is compared, a Spark table stays on its cluster
@@ -127,7 +127,7 @@ def test_the_guide_has_the_same_order():
 
 def test_few_modules_lie_flat():
     flat = [path.stem for path in SOURCE.glob("*.py") if not path.stem.startswith("__")]
-    assert sorted(flat) == ["arrays", "errors", "progress", "testing", "typing", "version"]
+    assert sorted(flat) == ["arrays", "authoring", "errors", "progress", "testing", "typing", "version"]
 
 
 def test_the_graph_sees_every_kind_of_import():
@@ -163,6 +163,14 @@ def test_few_classes_are_large():
 
 
 def test_few_files_are_large():
-    """But for the table of presets."""
-    lengths = {path.name: len(path.read_text(encoding="utf-8").split("\n")) for path in SOURCE.rglob("*.py")}
-    assert [name for name, length in lengths.items() if length > 601] == ["presets.py"]
+    """But for the table of presets. Docstrings do not count."""
+    lengths = {path.name: lines_of_code(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")}
+    assert [name for name, length in lengths.items() if length > 600] == ["presets.py"]
+
+
+def lines_of_code(text):
+    lines = text.count("\n")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+            lines -= node.body[0].end_lineno - node.body[0].lineno + 1
+    return lines

@@ -43,7 +43,7 @@ def test_every_test_compares(name):
         assert all(0 <= of.p <= 1 and of.low < of.high for of in comparison)
         said = " ".join(repr(comparison).split())
         assert row.words in said
-        assert ("seed 0" in said) == (row.random or CORRECTIONS[comparison.rules.correction].random)
+        assert ("seed 0" in said) == (row.random or CORRECTIONS[comparison._experiment.rules.correction].random)
         assert comparison.to_dict()["test"] == name
 
 
@@ -148,14 +148,14 @@ def test_every_kind_of_plot_is_drawn(kind):
 
 @pytest.mark.parametrize("kind", CURVES)
 def test_every_curve_is_drawn(kind):
-    assert rs.evaluate(TRUTH, RUNS["old"], "auc").curve(kind, query=3).svg().startswith("<svg")
+    assert rs.evaluate(TRUTH, RUNS["old"], "auc").plot(kind, query=3).svg().startswith("<svg")
 
 
 def test_errors_name_every_plot():
     with pytest.raises(ValueError, match=f"unknown plot 'none such'; choose from {', '.join(KINDS)}, or a metric"):
         rs.compare(TRUTH, PAIR, "rr").plot("none such")
     with pytest.raises(ValueError, match=f"unknown curve 'none such'; choose from {', '.join(map(repr, CURVES))}"):
-        rs.evaluate(TRUTH, RUNS["old"], "auc").curve("none such")
+        rs.evaluate(TRUTH, RUNS["old"], "auc").plot("none such")
 
 
 @pytest.mark.parametrize("name", AVERAGING)

@@ -15,7 +15,7 @@ from .cases import built_in
 
 ITEMS = [f"i{n}" for n in range(8)]
 QUERIES = [f"q{n}" for n in range(5)]
-NAMES = sorted(built_in("shown"))
+NAMES = sorted(built_in("recommendations"))
 lists_of = st.lists(st.sampled_from(ITEMS), unique=True, max_size=6)
 
 
@@ -40,7 +40,7 @@ def worlds(draw, least=1):
     return run, world
 
 
-def beside(world):
+def side_info(world):
     films = rs.catalogue(world.items, category=world.category, group=world.group, embedding=world.vector)
     return {"catalogue": films, "history": world.history, "reference": world.reference}
 
@@ -55,7 +55,7 @@ def test_every_metric_has_a_slow_definition():
 def test_definition(name, data):
     run, world = data
     metric = f"{name}@{world.k}"
-    found = rs.evaluate(world.truth, run, metric, **beside(world))[metric]
+    found = rs.evaluate(world.truth, run, metric, **side_info(world))[metric]
     expected = slow_shown.METRICS[name]({query: shown[: world.k] for query, shown in run.items()}, world)
     assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
@@ -92,9 +92,9 @@ WORLD = slow_shown.World(
 @pytest.mark.parametrize("name", NAMES)
 def test_every_door_has_the_same_number(name):
     metric = f"{name}@3"
-    one = rs.evaluate(WORLD.truth, RUN, metric, **beside(WORLD))
+    one = rs.evaluate(WORLD.truth, RUN, metric, **side_info(WORLD))
     for run in doors(RUN):
-        other = rs.evaluate(WORLD.truth, run, metric, **beside(WORLD))
+        other = rs.evaluate(WORLD.truth, run, metric, **side_info(WORLD))
         assert other[metric] == pytest.approx(one[metric], abs=1e-12)
         order = [list(other.queries).index(query) for query in one.queries]
         np.testing.assert_allclose(other.per_query[metric][order], one.per_query[metric], atol=1e-12)
@@ -106,9 +106,9 @@ def test_other_cutoffs_change_nothing(name):
     metrics = [name, f"{name}@1", f"{name}@4", f"{name}@7"]
     world = WORLD._replace(reference={query: [*reversed(ITEMS)] for query in RUN})  # longer lists than those of the run
     for order in (metrics, metrics[::-1]):
-        together = rs.evaluate(WORLD.truth, RUN, order, **beside(world))
+        together = rs.evaluate(WORLD.truth, RUN, order, **side_info(world))
         for metric in metrics:
-            alone = rs.evaluate(WORLD.truth, RUN, metric, **beside(world))[metric]
+            alone = rs.evaluate(WORLD.truth, RUN, metric, **side_info(world))[metric]
             assert together[metric] == pytest.approx(alone, abs=1e-12, nan_ok=True)
 
 
@@ -116,11 +116,11 @@ def test_other_cutoffs_change_nothing(name):
 def test_a_slice_counts_anew(name):
     """The number of a group of lists is that of these lists alone."""
     metric, groups = f"{name}@3", {"q0": "a", "q1": "b", "q2": "a", "q3": "b"}
-    result = rs.evaluate(WORLD.truth, RUN, metric, **beside(WORLD))
-    for group, means in result.by(groups).items():
+    result = rs.evaluate(WORLD.truth, RUN, metric, **side_info(WORLD))
+    for group, means in result.by_group(groups).items():
         inside = [query for query in RUN if groups[query] == group]
         part = {query: WORLD.truth[query] for query in inside}
-        alone = rs.evaluate(part, {query: RUN[query] for query in inside}, metric, **beside(WORLD))[metric]
+        alone = rs.evaluate(part, {query: RUN[query] for query in inside}, metric, **side_info(WORLD))[metric]
         assert means[metric] == pytest.approx(alone, abs=1e-12, nan_ok=True)
 
 
@@ -128,7 +128,7 @@ def test_a_slice_counts_anew(name):
 def test_no_list_has_no_number(name):
     metric = f"{name}@3"
     truth = {query: WORLD.truth[query] for query in RUN}
-    empty = rs.evaluate(truth, {query: [] for query in RUN}, metric, **beside(WORLD))[metric]
+    empty = rs.evaluate(truth, {query: [] for query in RUN}, metric, **side_info(WORLD))[metric]
     known = {"coverage": 0.0, "filled": 0.0, "epc": 0.0, "efd": 0.0}
     zero = ("exposure", "exposure_difference", "ee_l", "ee_d", "ee_r")  # nothing was exposed
     assert empty == known.get(name, 0.0) if name in (*known, *zero) else math.isnan(empty)
@@ -139,24 +139,25 @@ def test_items_outside_of_the_catalogue():
     with pytest.raises(ValueError, match=r"coverage: item 'x' is not in the catalogue; .* in query 'u1'"):
         rs.evaluate(run=run, metrics="coverage", catalogue=films)
     for outside, expected in {"skip": 2 / 4, "count": 3 / 4, "join": 3 / 5}.items():
-        result = rs.evaluate(run=run, metrics="coverage", catalogue=films, outside=outside)
-        assert result["coverage"] == pytest.approx(expected)
-        assert any("2 of 4 shown items are in no catalogue" in line for line in result.remarks())
+        metric = rs.metrics.coverage(outside=outside)
+        result = rs.evaluate(run=run, metrics=metric, catalogue=films)
+        assert result[metric] == pytest.approx(expected)
+        assert any("2 of 4 recommended items are not in the catalogue" in line for line in result.notes)
 
 
 def test_the_history_stands_in_for_a_catalogue():
     result = rs.evaluate(run={"u1": ["a"]}, metrics="coverage", history={"u1": ["a", "b"], "u2": ["b", "c"]})
     assert result["coverage"] == pytest.approx(1 / 3)
-    assert "the 3 items of the history stand in for a catalogue" in result.remarks()
+    assert "the 3 items of the history stand in for a catalogue" in result.notes
 
 
 @pytest.mark.parametrize(
     ("metric", "words"),
     [
-        ("coverage", "coverage: give catalogue="),
-        ("novelty", "novelty: give history="),
-        ("ild", "ild: give what is known of the items: catalogue=rs.catalogue\\(items, embedding"),
-        ("awrf", "awrf: give what is known of the items: catalogue=rs.catalogue\\(items, group"),
+        ("coverage", "coverage: pass catalogue="),
+        ("novelty", "novelty: pass history="),
+        ("ild", "ild: pass properties of the items: catalogue=rs.catalogue\\(items, embedding"),
+        ("awrf", "awrf: pass properties of the items: catalogue=rs.catalogue\\(items, group"),
         ("overlap", "overlap: give reference="),
         ("epc", "epc needs a truth"),
         ("ndcg", "ndcg needs a truth"),
@@ -174,7 +175,7 @@ def test_choices_about_relevance_do_not_reach_them():
     assert both["coverage"] == 1.0
     with pytest.raises(ValueError, match="threshold=2 would change nothing: coverage cannot use it"):
         rs.evaluate(run={"u1": ["a"]}, metrics="coverage", **films, threshold=2)
-    with pytest.raises(ValueError, match="history= and reference= would change nothing: rr read none"):
+    with pytest.raises(ValueError, match="history= and reference= have no effect: rr read none of them"):
         rs.evaluate({"u1": ["a"]}, {"u1": ["a"]}, "rr", history={"u1": ["b"]})
 
 
@@ -197,8 +198,8 @@ def test_what_has_no_weights():
     with pytest.raises(ValueError, match=r"coverage is a number of all lists together, .* averaging='weighted'"):
         rs.evaluate(run={"u1": ["a"]}, metrics="coverage", catalogue=["a"], weights={"u1": 2.0})
     films = rs.catalogue(["a"], group=["x"])
-    with pytest.raises(ValueError, match="exposure_scale='sum' goes with exposure='geometric', not with 'log2'"):
-        rs.evaluate(run={"u1": ["a"]}, metrics="exposure", catalogue=films, exposure_scale="sum")
+    with pytest.raises(ValueError, match="exposure_scale='sum' requires exposure='geometric', not 'log2'"):
+        rs.evaluate(run={"u1": ["a"]}, metrics="exposure(exposure_scale='sum')", catalogue=films)
 
 
 def test_items_that_share_a_place_keep_their_grades():

@@ -14,7 +14,7 @@ import pytest
 
 import rankstone as rs
 
-from .cases import beside, built_in, parameter_values, small
+from .cases import built_in, parameter_values, side_info, small
 
 ROOT = Path(__file__).parents[2]
 ROWS = list(built_in("any").values())
@@ -30,9 +30,9 @@ def test_public_names_are_sorted_and_exist():
 
 def test_every_metric_can_be_had():
     for row in ROWS:
-        assert getattr(rs.metrics, row.name) == rs.metrics[row.name] == rs.Metric(row.name)
+        assert getattr(rs.metrics, row.name) == rs.metrics[row.name] == rs.authoring.Metric(row.name)
         if row.name in rs.__all__:
-            assert getattr(rs, row.name) == rs.Metric(row.name)
+            assert getattr(rs, row.name) == rs.authoring.Metric(row.name)
     assert {row.name for row in ROWS} <= set(rs.metrics)
     with pytest.raises(KeyError, match="unknown metric 'ndgc'; did you mean 'ndcg'"):
         rs.metrics["ndgc"]
@@ -65,27 +65,35 @@ def definition(metric, **choices):
     choices = {"averaging": "macro", **choices}
     truth, run = small(metric.declaration)
     weights = dict.fromkeys(run, 1.0) if choices["averaging"] == "weighted" else None
-    return rs.evaluate(truth, run, metric, weights=weights, **beside(metric.declaration), **choices).define(metric).cite
+    return (
+        rs.evaluate(truth, run, metric, weights=weights, **side_info(metric.declaration), **choices)
+        .definitions[metric]
+        .cite
+    )
 
 
 @every_metric
 def test_every_value_of_a_parameter_has_words(row):
     """Two definitions that differ read differently."""
-    metric = rs.Metric(row.name, 10 if row.takes_k else None)  # without k, divisors by k and by the length are one
+    metric = rs.authoring.Metric(
+        row.name, 10 if row.takes_k else None
+    )  # without k, divisors by k and by the length are one
     for parameter, values in parameter_values(row).items():
         about = row.about[parameter]
-        where = metric.given(**dict([about.when] if about.when else []))  # it matters
+        other, (needed, *_) = about.applies_when or ("", (None,))
+        where = metric.given(**{other: needed} if other in row.defaults else {})  # it matters
         words = {definition(where.given(**{parameter: value})).partition(": ")[2] for value in values}
         assert len(words) == len(values), (parameter, words)
 
 
 FREE = {"threshold": (1, 2, ">1", "all"), "both_empty": (None, 1), "digits": (None, 3), "query_digits": (None, 3),
         "default_k": (None, 3), "no_relevant": (None, 0, 1, "nan", "skip")}  # fmt: skip
+NO_THRESHOLD = ("cg", "dcg", "ndcg", "err", "nerr", "num_ret", "judged")  # which read grades, or none
 COUNTING = ("precision", "recall", "f", "f1", "hit_rate", "r_precision", "num_rel_ret")
 IDLE = {  # choices that cannot move a metric of this kind, and are not spoken of
-    "ratings": ("threshold", "credit", "short_list"),
-    "agreement": ("threshold", "credit", "short_list"),
-    "shown": ("known", "nonpositive_score", "truth_depth", "no_relevant", "empty_truth", "both_empty"),
+    "ratings": ("threshold", "relevance", "short_list"),
+    "agreement": ("threshold", "relevance", "short_list"),
+    "recommendations": ("unjudged", "nonpositive_score", "truth_depth", "no_relevant", "empty_truth", "both_empty"),
 }
 
 
@@ -93,33 +101,41 @@ IDLE = {  # choices that cannot move a metric of this kind, and are not spoken o
 @pytest.mark.parametrize("name", list(rs.choices))
 def test_every_value_of_a_choice_has_words(row, name):
     values = FREE.get(name) or rs.choices[name].allowed
-    if name == "ties" and row.reads == "shown":  # what nobody judged has no grade to go by
+    if name == "ties" and row.reads == "recommendations":  # what nobody judged has no grade to go by
         values = [value for value in values if value not in ("optimistic", "pessimistic", "expected")]
     elif name == "ties" and not row.expected:
         values = [value for value in values if value not in ("expected", "group_end", "group_mean")]
     if name == "averaging":  # pooled rows need another order of ties, and a grade each
         unfit = [*(() if row.kind == "ratings" else ("one_list",)), *(() if row.name in ("f", "f1") else ("parts",))]
-        if row.reads == "shown" and row.all_queries(row.defaults):  # of all lists together
+        if row.reads == "recommendations" and row.all_queries(row.defaults):  # of all lists together
             unfit += ["weighted", "geometric"]
         values = [value for value in values if value not in unfit]
-    if name in ("credit", "nonpositive_score") and row.name in ("auc", "bpref", "infap", "fallout"):
+    if name in ("relevance", "nonpositive_score") and row.name in ("auc", "bpref", "infap", "fallout"):
         values = values[:1]
-    if name in ("credit", "known") and row.kind == "intents":
+    if name in ("relevance", "unjudged") and row.kind == "intents":
         values = values[:1]
-    if name == "credit" and not row.weighs:
-        values = [value for value in values if value != "weight"]
+    if name == "relevance" and not row.weightable:
+        values = [value for value in values if value != "weighted"]
+    if name == "relevance" and row.name in NO_THRESHOLD:
+        return  # it reads grades only
     if name == "truth_depth" and row.name not in COUNTING:
         return  # it is not spoken of
-    if name in IDLE.get(row.kind, ()) or (row.grades is None and name in ("threshold", "credit")):
+    if name in IDLE.get(row.kind, ()) or (row.grades is None and name in ("threshold", "relevance")):
         with pytest.raises(ValueError, match=f"^{name}=.* would change nothing: {row.name} cannot use it"):
-            definition(rs.Metric(row.name), **{name: values[0]})
+            definition(rs.authoring.Metric(row.name), **{name: values[0]})
         return
-    words = [definition(rs.Metric(row.name), **{name: value}).rpartition(". ")[0] for value in values]
+    # These are about a cutoff: a default where there is none, else what happens at it.
+    metric = rs.authoring.Metric(row.name, 10 if row.takes_k and name in ("short_list", "truth_depth") else None)
+    words = [definition(metric, **{name: value}).rpartition(". ")[0] for value in values]
+    about_k = name in ("short_list", "truth_depth", "default_k") and not row.takes_k
+    if about_k or (name == "threshold" and row.name in NO_THRESHOLD) or (name == "ties" and row.kind == "ratings"):
+        assert len(set(words)) == 1, words
+        return
     assert len(set(words)) == len(values), words
 
 
 def test_convention_and_version_are_named():
-    text = rs.evaluate(*small(rs.ap.declaration), "ap", convention="trec_eval").define("ap").cite
+    text = rs.evaluate(*small(rs.ap.declaration), "ap", convention="trec_eval").definitions["ap"].cite
     assert text.endswith(f"rankstone {rs.__version__}, convention trec_eval")
 
 
@@ -141,7 +157,11 @@ def test_arrays_are_the_callers_own():
         rs.columns(query=query, item=item, grade=grade), rs.columns(query=query, item=item, score=score)
     )
     for metric in result:
-        arrays = [result.per_query[metric], result.ratio(metric).numerator, result.ratio(metric).denominator]
+        arrays = [
+            result.per_query[metric],
+            result._measurement.ratio(str(metric)).numerator,
+            result._measurement.ratio(str(metric)).denominator,
+        ]
         assert not any(np.shares_memory(one, other) for one in arrays for other in given)
     before = dict(result)
     score[:] = 0
@@ -163,20 +183,20 @@ def test_doors_list_what_is_public(door):
 def test_help_is_the_metrics_own():
     text = pydoc.render_doc(rs.ndcg, renderer=pydoc.plaintext)
     for words in (
-        "ndcg: sum of grade / log2(rank+1), over that of the ideal list",
-        "Discounted gain of the first k items, over that of the best possible list.",
+        "ndcg@k: ",
+        "Normalised discounted cumulative gain: the DCG of the top k, divided by the DCG of the ideal ranking.",
         ">>> rs.ndcg([1, 3, 2, 6], truth=[1, 2, 4], k=2)",
-        "Use: Grades of more than two levels",
+        "Use: Graded relevance, and early ranks matter more.",
         "Beware: Libraries differ in the gain",
-        "ideal (default 'judged'): which items make the ideal list",
-        "    'nonzero': ideal list of all items judged other than 0",
+        "ideal (default 'judged'): which items are in the ideal ranking",
+        "    'nonzero': ideal ranking of all items with a non-zero grade",
     ):
         assert words in text
-    assert "A metric as a value" in pydoc.render_doc(rs.Metric, renderer=pydoc.plaintext)
+    assert "A metric as a value" in pydoc.render_doc(rs.authoring.Metric, renderer=pydoc.plaintext)
 
 
 def test_signatures_are_the_metrics_own():
     names = list(inspect.signature(rs.ndcg).parameters)
     assert names[:4] == ["ranked", "truth", "k", "gain"]
     assert "k" not in inspect.signature(rs.bpref).parameters
-    assert list(inspect.signature(rs.Metric).parameters) == ["name", "k", "params"]
+    assert list(inspect.signature(rs.authoring.Metric).parameters) == ["name", "k", "params"]

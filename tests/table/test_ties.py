@@ -59,7 +59,7 @@ def test_every_rule_says_what_it_does(rule):
     assert sum((rule.by is not None, rule.arrange is not None, rule.place is not None, rule.expected)) == 1
     assert (rule.example is None) == rule.expected
     assert rule.order in ORDERS.values()
-    assert rs.choices["ties"].words[rule.name] == rule.words
+    assert rs.choices["ties"].labels[rule.name] == rule.words
 
 
 def test_dicts_and_columns(rule):
@@ -90,8 +90,8 @@ def test_batches(rule):
             rs.Stream(TRUTH, [METRIC], ties=rule.name)
         return
     stream = rs.Stream(TRUTH, [METRIC], ties=rule.name)
-    stream.find(columns(ROWS))
-    stream.count(columns(ROWS))
+    stream.first_pass(columns(ROWS))
+    stream.second_pass(columns(ROWS))
     same(stream.compute()[METRIC], expected(rule))
 
 

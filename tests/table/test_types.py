@@ -15,14 +15,14 @@ import rankstone as rs
 
 truth = {"u1": {"a": 3, "b": 1}}
 run = {"u1": {"a": 0.9, "x": 0.5}}
-result: rs.Result = rs.evaluate(truth, run, ["ndcg@10", rs.ap @ 5], convention="trec_eval", threshold=2, ap_divisor="k")
+result: rs.Result = rs.evaluate(truth, run, ["ndcg@10", rs.ap(divisor="k") @ 5], convention="trec_eval", threshold=2)
 mean: float = result["ap@5"]
 one: float = rs.ndcg(["a", "b"], truth=["b"], k=2)
 other: float = rs.ndcg(labels=[3, 0], scores=[0.5, 0.25])
-metric: rs.Metric = rs.ndcg(gain="exp2") @ 10
-rare: rs.Metric = rs.metrics["infap"]
-definition: rs.Definition = result.define("ap@5")
-fused: rs.Fused = rs.fuse({"one": run, "other": run}, "sum", norm="min-max", weights=[0.7, 0.3])
+metric: rs.authoring.Metric = rs.ndcg(gain="exp2") @ 10
+rare: rs.authoring.Metric = rs.metrics["infap"]
+definition: rs.typing.Definition = result.definitions["ap@5"]
+fused: rs.typing.FusedRun = rs.fuse({"one": run, "other": run}, "sum", norm="min-max", weights=[0.7, 0.3])
 mean = rs.evaluate(truth, fused, "ap")["ap"]
 """
 WRONG = {

@@ -67,22 +67,22 @@ def test_bounds(name, data):
     truth = {query: slow.as_grades(grades) for query, grades in truth.items()}
     metric, params, k = data.draw(metrics(name))
     values = {"threshold": (2, 0, -1, ">0"), "undefined": (0.25, 1), "ties": (*ORDERS, "expected")}
-    values |= {"known": ("returned",), "no_relevant": (0.5,), "short_list": ("zero",)}
+    values |= {"unjudged": ("only_returned",), "no_relevant": (0.5,), "short_list": ("zero",)}
     if declared()[name].counts_hits:
         values["truth_depth"] = ("k",)
     if name in IN_PART:
-        values["credit"] = ("clamp",)
+        values["relevance"] = ("clipped",)
     chosen = data.draw(choices(**{one: some for one, some in values.items() if takes(metric, one)}))
     if chosen.get("ties") == "expected" and not declared()[name].expected:
         del chosen["ties"]
-    if "known" in chosen and (chosen.get("threshold") in (0, -1) or "truth_depth" in chosen):
-        del chosen["known"]
+    if "unjudged" in chosen and (chosen.get("threshold") in (0, -1) or "truth_depth" in chosen):
+        del chosen["unjudged"]
     chosen = {"averaging": "macro", "missing": "zero", "undefined": 0, **chosen}
     try:
-        result = rs.evaluate(truth, run, metric, unjudged="bounds", **chosen)
-        found = result.unjudged[str(metric)]
+        result = rs.evaluate(truth, run, metric, bounds=True, **chosen)
+        found = result.bounds[str(metric)]
     except ValueError as error:
-        assert re.search("negative|no query in common|no closed form|gain table|no probability", str(error))  # noqa: PT017
+        assert re.search("negative|no query in common|no closed form|gain table|not a probability", str(error))  # noqa: PT017
         return
     if not truth:
         return

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone.align.functions import Functions, Values
+from rankstone.align.elementwise import Functions, Values
 from rankstone.align.ties import TIES, TieRule
+from rankstone.data.annotations import Annotations, all_in_order, join_annotations, ranges
 from rankstone.data.annotations import Bools as Bools
 from rankstone.data.annotations import Floats as Floats
 from rankstone.data.annotations import Ints as Ints
-from rankstone.data.annotations import Notes, all_in_order, join_notes, ranges
+from rankstone.errors import InputError, InputTypeError
 
 T = TypeVar("T")
 
@@ -27,11 +28,13 @@ class Relevance(NamedTuple):
 
     threshold: float = 1.0
     strict: bool = False
-    credit: str = "whole"  # "clamp": a grade between 0 and 1 is that much of a relevant item; "weight": by the truth
+    credit: str = (
+        "binary"  # "clipped": a grade between 0 and 1 is that much of a relevant item; "weighted": by the truth
+    )
     truth_depth: str = "all"  # "k": only the first k items of the truth are relevant at k
 
     @classmethod
-    def of(cls, threshold: float | str, credit: str = "whole", truth_depth: str = "all") -> Relevance:
+    def of(cls, threshold: float | str, credit: str = "binary", truth_depth: str = "all") -> Relevance:
         """Read a threshold: a grade, a string such as ">3" (above, not at) or ">=4", or "all" judged items."""
         strict = False
         if threshold == "all":
@@ -42,16 +45,16 @@ class Relevance(NamedTuple):
             try:
                 threshold = float(text.lstrip(">="))
             except ValueError:
-                raise ValueError(f"threshold {text!r} is not a grade; write 2, '>=2', '>2' or 'all'") from None
+                raise InputError(f"threshold {text!r} is not a grade; write 2, '>=2', '>2' or 'all'") from None
         if isinstance(threshold, bool) or not hasattr(threshold, "__float__"):
-            raise TypeError(f"threshold must be a grade, not {threshold!r}")
+            raise InputTypeError(f"threshold must be a grade, not {threshold!r}")
         if not math.isfinite(threshold):
-            raise ValueError(f"threshold must be finite, not {threshold!r}")
+            raise InputError(f"threshold must be finite, not {threshold!r}")
         return cls(float(threshold), strict, credit, truth_depth)
 
     def of_grades(self, f: Functions, grades: Values) -> Values:
         """How far items of these grades are relevant: 1 or 0, or a part of 1."""
-        if self.credit == "clamp":
+        if self.credit == "clipped":
             return f.minimum(f.maximum(grades, 0.0), 1.0)
         return f.where(self.reached(grades), 1.0, 0.0)
 
@@ -86,7 +89,7 @@ class Alignment:
     above: Ints | None = None
     tied: Ints | None = None
     _: KW_ONLY
-    notes: Notes | None = None  # what else the truth says of each judged item
+    annotations: Annotations | None = None  # what else the truth says of each judged item
     judged: Ints | None = None  # how many items the truth judges, where not all of them are here
     unjudged: Ints | None = None  # how many returned items are unjudged, where they count as graded 0
     arrays: object = field(default_factory=object)  # the same for alignments that share all arrays
@@ -229,7 +232,7 @@ class Alignment:
             truth_offsets=truth_offsets,
             truth_grades=self.truth_grades[judged],
             _ideal_grades=self.ideal_grades[judged],
-            notes=None if self.notes is None else self.notes.only(judged),
+            annotations=None if self.annotations is None else self.annotations.only(judged),
             judged=None if self.judged is None else self.judged[at],
             unjudged=None if self.unjudged is None else self.unjudged[at],
             **self._placed_of(placed, placed_offsets),
@@ -246,7 +249,7 @@ class Alignment:
         return {"placed_offsets": placed_offsets, **picked}
 
     def with_truth(self, offsets: Ints, grades: Floats) -> Alignment:
-        """The same beside other grades of the truth, where the list does not hold all of them."""
+        """The same with other grades of the truth, where the list does not have all judged items."""
         inside = grades[offsets[0] : offsets[-1]]
         starts = np.asarray(offsets, dtype=np.int64) - offsets[0]
         best = -sorted_within(-inside, starts)
@@ -254,6 +257,13 @@ class Alignment:
 
     def as_one_list(self) -> Alignment:
         """All queries as one: every placed item in a single list, by score."""
+        if (
+            len(self) == 1
+            and self.retrieved[0] == len(self.rank)
+            and self.tied is None
+            and not np.isnan(self.score).any()
+        ):
+            return self  # its items are ordered by their scores already
         return self.remember("as one list", self._one_list)
 
     def _one_list(self) -> Alignment:
@@ -333,14 +343,14 @@ def join(pieces: Sequence[Alignment]) -> Alignment:
     tied = any(piece.tied is not None for piece in pieces)
 
     def every(name: str) -> list[NDArray[Any]]:
-        found = [_level(piece, name) if name in _TIES else getattr(piece, name) for piece in pieces]
-        return list(_ends(found)) if name.endswith("offsets") else found
+        columns = [_level(piece, name) if name in _TIES else getattr(piece, name) for piece in pieces]
+        return list(_ends(columns)) if name.endswith("offsets") else columns
 
     return Alignment(
         *_concatenated([every(name) for name in (_FIELDS + _TIES if tied else _FIELDS)]),
         ordered_truth=all(piece.ordered_truth for piece in pieces),
         ordered_grades=all(piece.ordered_grades for piece in pieces),
-        notes=join_notes([piece.notes for piece in pieces]),
+        annotations=join_annotations([piece.annotations for piece in pieces]),
     )
 
 

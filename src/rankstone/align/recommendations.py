@@ -1,4 +1,4 @@
-"""Recommended lists: `ReturnedItems` is the data, `Shown` the vocabulary of metrics that read items, judged or not."""
+"""Recommended lists: `ReturnedItems` is the data, `Recommendations` the vocabulary of metrics that read all items."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from rankstone.align.alignment import (
     segment_reduce,
     starts_of,
 )
-from rankstone.align.functions import NUMPY, Functions, Values
+from rankstone.align.elementwise import NUMPY, Functions, Values
 from rankstone.align.ties import TieRule
 from rankstone.data.annotations import ranges
 from rankstone.data.id_encoder import LOWER, among, pair
-from rankstone.errors import Advice, Hint, NotGiven, QueryError
+from rankstone.errors import Advice, Hint, InputError, MissingInputError, QueryError
 
 if TYPE_CHECKING:
     from rankstone.data.arrow import Column
-    from rankstone.data.side_info import Known, Words
-    from rankstone.data.source import Align, First, Source
+    from rankstone.data.side_info import ItemIndex, ItemLabels
+    from rankstone.data.source import AlignOptions, Source, TopK
 
 T = TypeVar("T")
 Cutoff = int | None
@@ -38,7 +38,7 @@ Popularity = Literal["users", "interactions", "given"]
 Outside = Literal["error", "skip", "count", "join"]
 _BATCH = 1 << 16  # rows at a time
 _COLUMNS = ("item", "ranks", "score", "place")  # one value per row
-_OUTSIDE = {"skip": "left out", "join": "added to it", "count": "counted"}
+_OUTSIDE = {"skip": "ignored", "join": "added to it", "count": "counted"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,21 +133,39 @@ class ReturnedItems:
 
 
 @dataclass(eq=False, repr=False)
-class Shown(Functions):
-    """What a metric can ask of recommended lists.
+class Recommendations(Functions):
+    """Recommended lists, as a metric reads them.
 
     One value per row: `item` (its number in the catalogue), `rank`, `grade` (NaN if unjudged), `query`. One per query:
-    `retrieved`, `present`, `relevant`, `judged`, and `shown`, how many items its list shows.
+    `retrieved`, `present`, `relevant`, `judged`, and `length`, the number of recommended items.
+
+    Operands of its methods
+    -----------------------
+    k : int or None
+        Cutoff; None is the whole list.
+    values, value, grades : array
+        One number per row or per query.
+    condition, queries, items, keep, rows : array
+        True or false per row, query or item; or their indices.
+    query, item : array
+        Indices of queries and items.
+    exposure, by, role, outside, divisor, rule : as the metric's parameter or the choice of this name
+    ranked, index, ids, options, first : alignment and ids
+        What recommended lists are made of.
+    key, make : name and function
+        For what is computed once per list and used by several metrics.
+    problem : str
+        The text of the error that is raised where a condition holds.
     """
 
     data: ReturnedItems
-    catalogue: Known  # side information on items; its length is their number
+    catalogue: ItemIndex  # side information on items; its length is their number
     ids: Callable[[], Sequence[Hashable]]  # of the alignment's queries
-    how: Align
+    options: AlignOptions
     universe: int  # how many items have a number
     depth: Cutoff = None  # how far down the lists were read
     base: tuple[Bools, int] | None = None  # which items count, and how many they are
-    views: dict[Hashable, Shown] = field(default_factory=dict, init=False)
+    views: dict[Hashable, Recommendations] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.offsets, self.item = self.data.offsets, self.data.item
@@ -155,17 +173,24 @@ class Shown(Functions):
 
     @classmethod
     def of(
-        cls, ranked: Alignment, known: Known, first: First, ids: Callable[[], Sequence[Hashable]], how: Align
-    ) -> Shown:
+        cls,
+        ranked: Alignment,
+        index: ItemIndex,
+        first: TopK,
+        ids: Callable[[], Sequence[Hashable]],
+        options: AlignOptions,
+    ) -> Recommendations:
         """The lists of an alignment."""
-        item = known.codes.add(first.item, "run")
+        item = index.codes.add(first.item, "run")
         score = None if first.score is None else np.asarray(first.score)  # only compared, so it can stay as it is
-        if score is not None and how.float32:
+        if score is not None and options.float32:
             score = score.astype(np.float32)
-        return cls(ReturnedItems(ranked, first.offsets, item, first.rank, score), known, ids, how, known.codes.count)
+        return cls(
+            ReturnedItems(ranked, first.offsets, item, first.rank, score), index, ids, options, index.codes.count
+        )
 
     def __len__(self) -> int:
-        """How many lists there are."""
+        """Number of lists."""
         return len(self.data)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -178,37 +203,37 @@ class Shown(Functions):
 
     # -- views -----------------------------------------------------------------------------------------------
 
-    def _view(self, key: Hashable, make: Callable[[], Shown]) -> Shown:
+    def _view(self, key: Hashable, make: Callable[[], Recommendations]) -> Recommendations:
         if key not in self.views:
             self.views[key] = make()
         return self.views[key]
 
-    def rows(self, keep: Bools) -> Shown:
+    def rows(self, keep: Bools) -> Recommendations:
         """The same with some rows only, each at its rank."""
         return self if keep.all() else replace(self, data=self.data.rows(keep))
 
-    def only(self, queries: Bools | Ints) -> Shown:
+    def only(self, queries: Bools | Ints) -> Recommendations:
         """The lists of some queries only, as if there were no others."""
         return replace(self, data=self.data.only(queries))
 
-    def judged_by(self, rule: Relevance) -> Shown:
+    def judged_by(self, rule: Relevance) -> Recommendations:
         """The same under another notion of relevance."""
         ranked = self.data.ranked.judged_by(rule)
         return self if ranked is self.data.ranked else replace(self, data=replace(self.data, ranked=ranked))
 
-    def with_ties(self, rule: TieRule) -> Shown:
+    def with_ties(self, rule: TieRule) -> Recommendations:
         """The same with items of equal scores at one rank, where they share it."""
         if rule.place is None or self.data.score is None or not len(self.item):
             return self
         return self._view(("ties", rule.name), lambda: replace(self, data=self.data.with_shared_ranks(rule)))
 
-    def first(self, k: Cutoff) -> Shown:
+    def first(self, k: Cutoff) -> Recommendations:
         """The first k places."""
         if k is None or self.depth == k:
             return self
         return self._view(("first", k), lambda: replace(self, data=self.data.first(k), depth=k))
 
-    def within(self, items: Base = "catalogue", outside: Outside = "error") -> Shown:
+    def within(self, items: Base = "catalogue", outside: Outside = "error") -> Recommendations:
         """The same where only the items of a base count, and by which rule those outside of it do."""
         return self._view(("within", items, outside), lambda: _within(self, items, outside))
 
@@ -235,18 +260,18 @@ class Shown(Functions):
         return np.where(np.isnan(self.grade), 0.0, self.grade)
 
     def relevance(self, grades: Floats) -> Floats:
-        """What items of these grades count: 1 if relevant, else 0, or a part of 1."""
+        """The relevance of grades: 1 if relevant, else 0, or a part of 1."""
         return self.data.ranked.rule.of_grades(self, grades)
 
     @property
     def credit(self) -> Floats:
-        """What each row counts: 1 if its item is relevant, else 0."""
+        """The relevance of each row's item: 1 if relevant, else 0, or a part of 1."""
         return self.remember("credit", lambda: np.where(np.isnan(self.grade), 0.0, self.relevance(self.grade_or_zero)))
 
     @property
-    def row_times(self) -> Ints:
-        """How often each row's item is shown in all lists."""
-        return self.remember("row times", lambda: self.look_up(self.times()))
+    def row_frequency(self) -> Ints:
+        """The frequency of each row's item over all lists."""
+        return self.remember("row times", lambda: self.look_up(self.frequency()))
 
     def look_up(self, values: Values) -> Values:
         """A value of each item at each of its rows."""
@@ -255,7 +280,7 @@ class Shown(Functions):
             values.take(self.item[start : start + _BATCH], out=out[start : start + _BATCH], mode="clip")
         return out
 
-    def spread(self, values: Values) -> Values:
+    def broadcast(self, values: Values) -> Values:
         """A value of each list at each of its rows; a plain number is one already."""
         return values[self.query] if isinstance(values, np.ndarray) else values
 
@@ -265,39 +290,39 @@ class Shown(Functions):
         return total[1:] - np.repeat(total[self.offsets[:-1]], lengths(self.offsets))
 
     def in_history(self, query: Ints, item: Ints) -> Bools:
-        """Which items the queries of their lists had before."""
+        """Which items are in the history of their query."""
         return among(pair(query, item), pair(*_history_rows(self)))
 
     # -- one value per list ----------------------------------------------------------------------------------
 
     @property
-    def shown(self) -> Floats:
-        """How many items each list shows."""
-        return self.remember("shown", lambda: lengths(self.offsets).astype(np.float64))
+    def length(self) -> Floats:
+        """Number of recommended items per list."""
+        return self.remember("length", lambda: lengths(self.offsets).astype(np.float64))
 
     @property
     def judged(self) -> Floats:
-        """How many items the truth judges."""
+        """Number of judged items per query."""
         return lengths(self.data.ranked.truth_offsets).astype(np.float64)
 
     @property
     def relevant(self) -> Floats:
-        """How many relevant items the truth has."""
+        """Number of relevant items per query."""
         ranked = self.data.ranked
         return segment_reduce(
             self.relevance(ranked.truth_grades), ranked.truth_offsets, starts_of(ranked.truth_offsets)
         )
 
     def per_query(self, value: Values) -> Floats:
-        """A number as a value of each query."""
+        """A number, broadcast to one value per query."""
         return np.broadcast_to(np.asarray(value, dtype=np.float64), (len(self),))
 
     def number(self, condition: Values) -> Floats:
         """1 where a condition holds, else 0."""
         return np.asarray(condition, dtype=np.float64)
 
-    def every(self, condition: Values) -> bool:
-        """Does a condition hold everywhere."""
+    def always(self, condition: Values) -> bool:
+        """Whether a condition holds everywhere."""
         return bool(np.all(condition))
 
     def sum(self, values: Values, k: Cutoff = None) -> Floats:
@@ -308,18 +333,18 @@ class Shown(Functions):
         return segment_reduce(values, self.offsets, self.data.starts)
 
     def places(self, k: Cutoff, divisor: str = "shown") -> Floats:
-        """How many places a list is divided by: those that it fills, or k."""
-        return self.per_query(k) if divisor == "k" and k is not None else self.first(k).shown
+        """The denominator of a list: its length, or k."""
+        return self.per_query(k) if divisor == "k" and k is not None else self.first(k).length
 
     # -- one value per item ----------------------------------------------------------------------------------
 
     @property
     def size(self) -> int:
-        """How many items count."""
+        """Number of items that count."""
         return len(self.catalogue) if self.base is None else self.base[1]
 
-    def times(self, k: Cutoff = None, exposure: Values = None) -> Any:
-        """How often each item is shown, by number; or how much exposure all its rows have together."""
+    def frequency(self, k: Cutoff = None, exposure: Values = None) -> Any:
+        """The frequency of each item over all lists, by number; or its total exposure."""
         if exposure is None:
             view = self.first(k)
             return view.remember("times", lambda: _narrow(np.bincount(view.item, minlength=self.universe)))
@@ -328,37 +353,37 @@ class Shown(Functions):
         return np.bincount(self.item, exposure, minlength=self.universe)
 
     def popularity(self, by: Popularity) -> Floats:
-        """How popular each item is."""
+        """The popularity of each item."""
         return self.catalogue.popularity(by, self.universe)
 
-    def labels(self, role: str) -> Words:
+    def labels(self, role: str) -> ItemLabels:
         """The categories or groups of each item."""
         return self.catalogue.words(role, self.universe)
 
     # -- other lists of the same queries ---------------------------------------------------------------------
 
     @property
-    def history(self) -> Shown:
-        """What each query had before, in the order of the history's rows."""
+    def history(self) -> Recommendations:
+        """The history of each query, in the order of its rows."""
         return self.remember("history", lambda: _history(self))
 
     @property
-    def reference(self) -> Shown:
+    def reference(self) -> Recommendations:
         """The lists of the reference run."""
-        source = self.catalogue.beside.reference
+        source = self.catalogue.side_info.reference
         if source is None:
             what = "other lists of the same queries, in any shape of a run"
-            raise NotGiven(Advice("give ", Hint("reference"), f": {what}"))
+            raise MissingInputError(Advice("give ", Hint("reference"), f": {what}"))
         return self.remember(("reference", self.depth), lambda: _reference(self, source))
 
     # -- errors and memory -----------------------------------------------------------------------------------
 
-    def refuse(self, queries: Bools, problem: str) -> None:
+    def raise_where(self, queries: Bools, problem: str) -> None:
         """An error that names the first of the queries for which a condition holds."""
         if np.any(queries):
             raise QueryError(problem, self.data.number(int(np.argmax(queries))))
 
-    def refuse_items(self, rows: Bools, problem: str) -> None:
+    def raise_at_items(self, rows: Bools, problem: str) -> None:
         """An error that names the query of the first row for which a condition holds; {} in it is the item's id."""
         if np.any(rows):
             at = int(np.argmax(rows))
@@ -366,69 +391,69 @@ class Shown(Functions):
             raise QueryError(problem.format(repr(name)), self.data.number(int(self.query[at])))
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Keep values that several metrics or cutoffs share."""
+        """Cache a value that several metrics or cutoffs share."""
         if key not in self.data.memo:
             self.data.memo[key] = make()
         return cast("T", self.data.memo[key])
 
 
-def lists_of(shown: Shown, column: Column) -> Ints:
+def lists_of(lists: Recommendations, column: Column) -> Ints:
     """The number of the list that each row of a column of query ids belongs to, -1 if to none."""
-    queries = shown.ids()
-    return shown.data.numbers_of(shown.catalogue.rows_of(column, queries), len(queries))
+    queries = lists.ids()
+    return lists.data.numbers_of(lists.catalogue.rows_of(column, queries), len(queries))
 
 
-def _within(shown: Shown, items: Base, outside: Outside) -> Shown:
-    known = shown.catalogue
-    inside = shown.times() > 0 if items == "shown" else known.inside(items, shown.universe)
-    count = int(np.count_nonzero(inside)) if items != "catalogue" or known.given is None else known.listed
-    mine = None if inside.all() else shown.look_up(inside)
+def _within(lists: Recommendations, items: Base, outside: Outside) -> Recommendations:
+    index = lists.catalogue
+    inside = lists.frequency() > 0 if items == "shown" else index.inside(items, lists.universe)
+    count = int(np.count_nonzero(inside)) if items != "catalogue" or index.catalogue is None else index.listed
+    mine = None if inside.all() else lists.look_up(inside)
     if mine is None or mine.all():
-        return replace(shown, base=(inside, count))
+        return replace(lists, base=(inside, count))
     if outside == "error":
-        where = "history" if known.given is None or items == "history" else "catalogue"
-        shown.refuse_items(
+        where = "history" if index.catalogue is None or items == "history" else "catalogue"
+        lists.raise_at_items(
             ~mine,
-            f"item {{}} is not in the {where}; outside='skip' leaves such items out, outside='join' adds them to it",
+            f"item {{}} is not in the {where}; outside='skip' ignores such items, outside='join' adds them to it",
         )
     lost = len(mine) - int(np.count_nonzero(mine))
-    known.note(f"{lost:,} of {len(mine):,} shown items are in no catalogue ({_OUTSIDE[outside]})")
+    index.note(f"{lost:,} of {len(mine):,} recommended items are not in the catalogue ({_OUTSIDE[outside]})")
     if outside == "skip":
-        return replace(shown.rows(mine), base=(inside, count))
-    inside = inside | (shown.times() > 0)
-    return replace(shown, base=(inside, int(np.count_nonzero(inside)) if outside == "join" else count))
+        return replace(lists.rows(mine), base=(inside, count))
+    inside = inside | (lists.frequency() > 0)
+    return replace(lists, base=(inside, int(np.count_nonzero(inside)) if outside == "join" else count))
 
 
-def _history_rows(shown: Shown) -> tuple[Ints, Ints]:
+def _history_rows(lists: Recommendations) -> tuple[Ints, Ints]:
     """The rows of the history: number of the list, and of the item."""
 
     def rows() -> tuple[Ints, Ints]:
-        known = shown.catalogue
-        query = lists_of(shown, known.need_history().query)
+        index = lists.catalogue
+        query = lists_of(lists, index.need_history().query)
         ours = query >= 0
-        return (query, known.history_item) if ours.all() else (query[ours], known.history_item[ours])
+        return (query, index.history_item) if ours.all() else (query[ours], index.history_item[ours])
 
-    return shown.remember("history rows", rows)
+    return lists.remember("history rows", rows)
 
 
-def _history(shown: Shown) -> Shown:
-    query, item = _history_rows(shown)
+def _history(lists: Recommendations) -> Recommendations:
+    query, item = _history_rows(lists)
     order = np.sort(pair(query, np.arange(len(query)))) & LOWER  # by query, then row: faster than a stable argsort
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(query, minlength=len(shown)))))
-    data = replace(shown.data, offsets=offsets, item=item[order], ranks=None, score=None, place=None)
-    return replace(shown, data=data, depth=None, base=None)
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(query, minlength=len(lists)))))
+    data = replace(lists.data, offsets=offsets, item=item[order], ranks=None, score=None, place=None)
+    return replace(lists, data=data, depth=None, base=None)
 
 
-def _reference(shown: Shown, source: Source) -> Shown:
-    aligned, first = source.align(shown.how), source.first(shown.how, shown.depth)
+def _reference(lists: Recommendations, source: Source) -> Recommendations:
+    aligned, first = source.align(lists.options), source.first(lists.options, lists.depth)
     place = {query: at for at, query in enumerate(aligned.queries)}
-    ids = shown.ids()
-    at = np.array([place.get(ids[shown.data.number(at)], -1) for at in range(len(shown))], dtype=np.int64)
-    item = shown.catalogue.codes.add(first.item, "reference")
+    ids = lists.ids()
+    at = np.array([place.get(ids[lists.data.number(at)], -1) for at in range(len(lists))], dtype=np.int64)
+    item = lists.catalogue.codes.add(first.item, "reference")
     rows, offsets = ranges(np.append(first.offsets, first.offsets[-1]), np.where(at < 0, len(first.offsets) - 1, at))
     ranks = None if first.rank is None else first.rank[rows]
-    data = replace(shown.data, offsets=offsets, item=item[rows], ranks=ranks, score=None, place=None)
-    return replace(shown, data=data, universe=shown.catalogue.codes.count, base=None)
+    data = replace(lists.data, offsets=offsets, item=item[rows], ranks=ranks, score=None, place=None)
+    return replace(lists, data=data, universe=lists.catalogue.codes.count, base=None)
 
 
 def _narrow(counts: Ints) -> Ints:
@@ -436,7 +461,7 @@ def _narrow(counts: Ints) -> Ints:
 
 
 def without_ids() -> Any:
-    """The queries of lists that came without ids."""
-    raise ValueError(
-        "it asks what each query had before, and whose lists these are is not known; give the lists with their queries"
+    """The query ids of lists without ids: an error."""
+    raise InputError(
+        "it reads the history of each query, but the lists have no query ids; pass the lists with their queries"
     )

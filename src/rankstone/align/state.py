@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -10,7 +11,8 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints
-from rankstone.data.annotations import Notes, Subtopics
+from rankstone.data.annotations import Annotations, Subtopics
+from rankstone.errors import InputError
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 State: TypeAlias = Mapping[str, Any]  # fields by name, as a `state_dict` has them: {"queries": 2, "ids": ["u1", "u2"]}
@@ -34,7 +36,27 @@ def reading(what: str) -> Iterator[None]:
         yield
     except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
         problem = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"the state of this {what} is broken: {problem}") from None
+        raise InputError(f"the state of this {what} is broken: {problem}") from None
+
+
+def plain_state(value: object) -> Any:
+    """A state as JSON has it: arrays as lists, NaN as null, infinity as text. Ids are not converted."""
+    if isinstance(value, Mapping):
+        return {name: plain_state(entry) for name, entry in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, list):
+        return [plain_state(each) if isinstance(each, (Mapping, list, float, np.ndarray)) else each for each in value]
+    return value if not isinstance(value, float) or math.isfinite(value) else _NOT_FINITE[str(value)]
+
+
+def real(value: object) -> Any:
+    """A number from a state, as `plain_state` writes it."""
+    return _FROM_PLAIN[value] if value is None or (isinstance(value, str) and value in _FROM_PLAIN) else value
+
+
+_NOT_FINITE = {"nan": None, "inf": "inf", "-inf": "-inf"}
+_FROM_PLAIN = {written: float(text) for text, written in _NOT_FINITE.items()}
 
 
 # -- fields --------------------------------------------------------------------------------------------------
@@ -42,18 +64,20 @@ def reading(what: str) -> Iterator[None]:
 
 def ints(state: State, name: str, length: int | None = None, low: int = 0, high: int | None = None) -> Ints:
     """Whole numbers, from low up to, but not including, high."""
-    found = _array(state, name, "iu", length).astype(np.int64)
-    if len(found) and (found.min() < low or (high is not None and found.max() >= high)):
-        raise ValueError(f"{name} holds numbers from {found.min()} to {found.max()}")
-    return found
+    values = _array(state, name, "iu", length).astype(np.int64)
+    if len(values) and (values.min() < low or (high is not None and values.max() >= high)):
+        raise InputError(f"{name} holds numbers from {values.min()} to {values.max()}")
+    return values
 
 
 def floats(state: State, name: str, length: int | None = None, *, nan: bool = False) -> Floats:
     """Numbers; NaN only if it means something."""
-    found = _array(state, name, "fiu", length).astype(np.float64)
-    if not nan and np.isnan(found).any():
-        raise ValueError(f"{name} holds NaN")
-    return found
+    if isinstance(state[name], list):
+        state = {name: list(map(real, state[name]))}
+    values = _array(state, name, "fiu", length).astype(np.float64)
+    if not nan and np.isnan(values).any():
+        raise InputError(f"{name} holds NaN")
+    return values
 
 
 def bools(state: State, name: str, length: int | None = None) -> Bools:
@@ -62,43 +86,48 @@ def bools(state: State, name: str, length: int | None = None) -> Bools:
 
 def offsets(state: State, name: str, length: int) -> Ints:
     """Where the parts begin, and where the last one ends."""
-    found = ints(state, name, length + 1)
-    if found[0] != 0 or (np.diff(found) < 0).any():
-        raise ValueError(f"{name} does not go up from 0")
-    return found
+    values = ints(state, name, length + 1)
+    if values[0] != 0 or (np.diff(values) < 0).any():
+        raise InputError(f"{name} does not go up from 0")
+    return values
 
 
 def whole(state: State, name: str) -> int:
     """A count."""
-    found = state[name]
-    if isinstance(found, bool) or not isinstance(found, (int, np.integer)) or not 0 <= found < 1 << 53:
-        raise ValueError(f"{name} is {found!r}")
-    return int(found)
+    value = state[name]
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 0 <= value < 1 << 53:
+        raise InputError(f"{name} is {value!r}")
+    return int(value)
 
 
 def items(state: State, name: str) -> list[Any]:
     """A list of anything."""
-    found = state[name]
-    if isinstance(found, str) or not isinstance(found, Sequence):
-        raise ValueError(f"{name} is {found!r}, not a list")
-    return list(found)
+    value = state[name]
+    if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)):
+        raise InputError(f"{name} is {value!r}, not a list")
+    return list(value)
+
+
+def ids(state: State, name: str) -> list[Any]:
+    """Ids; those that are tuples are lists in JSON."""
+    return [tuple(each) if isinstance(each, list) else each for each in items(state, name)]
 
 
 def flag(state: State, name: str, *others: object) -> Any:
     """True or False, or one of some other values."""
-    found = state[name]
-    if not isinstance(found, bool) and found not in others:
-        raise ValueError(f"{name} is {found!r}")
-    return found
+    value = state[name]
+    if not isinstance(value, bool) and value not in others:
+        raise InputError(f"{name} is {value!r}")
+    return value
 
 
 def _array(state: State, name: str, kinds: str, length: int | None) -> Any:
-    found = np.asarray(state[name])
-    if found.ndim != 1 or (found.dtype.kind not in kinds and len(found)):
-        raise ValueError(f"{name} has shape {found.shape} and type {found.dtype}")
-    if length is not None and len(found) != length:
-        raise ValueError(f"{name} has {len(found)} entries, not {length}")
-    return found
+    values = np.asarray(state[name])
+    if values.ndim != 1 or (values.dtype.kind not in kinds and len(values)):
+        raise InputError(f"{name} has shape {values.shape} and type {values.dtype}")
+    if length is not None and len(values) != length:
+        raise InputError(f"{name} has {len(values)} entries, not {length}")
+    return values
 
 
 # -- rankings ------------------------------------------------------------------------------------------------
@@ -111,16 +140,19 @@ def ranked_state(ranked: Alignment) -> dict[str, Any]:
     """An alignment's arrays by name."""
     names = ("retrieved", "present", "truth_offsets", "truth_grades", "placed_offsets", *_PLACED[1:], *_FLAGS)
     arrays = {name: getattr(ranked, name) for name in names}
-    return {**arrays, "rank": ranked.rank, "notes": _notes_state(ranked.notes)}
+    return {**arrays, "rank": ranked.rank, "notes": _annotations_state(ranked.annotations)}
 
 
-def _notes_state(notes: Notes | None) -> dict[str, Any] | None:
-    if notes is None:
+def _annotations_state(annotations: Annotations | None) -> dict[str, Any] | None:
+    if annotations is None:
         return None
-    return {"weight": notes.weight, "subtopics": None if notes.subtopics is None else notes.subtopics._asdict()}
+    return {
+        "weight": annotations.weight,
+        "subtopics": None if annotations.subtopics is None else annotations.subtopics._asdict(),
+    }
 
 
-def _notes_from(state: State | None, judged: Ints) -> Notes | None:
+def _annotations_from(state: State | None, judged: Ints) -> Annotations | None:
     """What else a truth says of its judged items; `judged`: their offsets."""
     if state is None:
         return None
@@ -128,7 +160,7 @@ def _notes_from(state: State | None, judged: Ints) -> Notes | None:
     if state["weight"] is not None:
         weight = floats(state, "weight", count)
         if not (weight > 0).all():
-            raise ValueError("weight holds a number that is not above 0")
+            raise InputError("weight holds a number that is not above 0")
     if state["subtopics"] is not None:
         rows = state["subtopics"]
         starts = offsets(rows, "offsets", count)
@@ -136,9 +168,9 @@ def _notes_from(state: State | None, judged: Ints) -> Notes | None:
         order = ints(rows, "order", count)
         query = np.repeat(np.arange(len(judged) - 1), np.diff(judged))
         if not np.array_equal(np.sort(judged[query] + order), np.arange(count)):
-            raise ValueError("order does not give each item a place")
+            raise InputError("order does not give each item a place")
         subtopics = Subtopics(starts, ints(rows, "subtopic", size, high=size), floats(rows, "grade", size), order)
-    return Notes(weight, subtopics)
+    return Annotations(weight, subtopics)
 
 
 def ranked_from_state(state: State) -> Alignment:
@@ -147,20 +179,20 @@ def ranked_from_state(state: State) -> Alignment:
     queries = len(present)
     retrieved = ints(state, "retrieved", queries)
     if retrieved[~present].any():
-        raise ValueError("retrieved counts rows of queries that are not present")
+        raise InputError("retrieved counts rows of queries that are not present")
     judged, placed = offsets(state, "truth_offsets", queries), offsets(state, "placed_offsets", queries)
     count = int(placed[-1])
     rank, place = ints(state, "rank", count, 1), ints(state, "place", count, 1)
     query, last = np.repeat(np.arange(queries), np.diff(placed)), np.repeat(retrieved, np.diff(placed))
     if (rank > last).any() or ((np.diff(rank) < 0) & (np.diff(query) == 0)).any():
-        raise ValueError("rank does not go up to retrieved")
+        raise InputError("rank does not go up to retrieved")
     above = tied = None
     if state["tied"] is not None:
         above, tied = ints(state, "above", count), ints(state, "tied", count, 1)
         if (above >= rank).any() or (rank > above + tied).any() or (above + tied > last).any():
-            raise ValueError("above and tied do not lie around rank")
+            raise InputError("above and tied do not lie around rank")
     return Alignment(
         retrieved, present, judged, floats(state, "truth_grades", int(judged[-1])), None, placed, rank,
         floats(state, "grade", count), floats(state, "score", count, nan=True), place, above, tied,
-        **{name: flag(state, name) for name in _FLAGS}, notes=_notes_from(state["notes"], judged),
+        **{name: flag(state, name) for name in _FLAGS}, annotations=_annotations_from(state["notes"], judged),
     )  # fmt: skip

@@ -6,9 +6,9 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints, Relevance, lengths, segment_reduce, starts_of
-from rankstone.align.functions import NUMPY, Discount
+from rankstone.align.elementwise import NUMPY, Discount
 from rankstone.data.annotations import Subtopics, ranges
-from rankstone.errors import QueryError
+from rankstone.errors import InputError, QueryError
 
 NO_SUBTOPICS = (
     "the truth names no subtopics; give a column 'subtopic', or {query: {item: {subtopic: grade}}}, or qrels whose "
@@ -26,10 +26,10 @@ class SubtopicRows:
     """`at` is the placed item of each row, `row` its row of the truth (`rows`); `items` are offsets of judged items."""
 
     def __init__(self, alignment: Alignment) -> None:
-        rows = None if alignment.notes is None else alignment.notes.subtopics
+        rows = None if alignment.annotations is None else alignment.annotations.subtopics
         if rows is None:
             if len(alignment.truth_grades):
-                raise ValueError(NO_SUBTOPICS)
+                raise InputError(NO_SUBTOPICS)
             none = np.zeros(0, dtype=np.int64)
             rows = Subtopics(np.zeros(1, dtype=np.int64), none, np.zeros(0), none)
         self.rows, self.items = rows, alignment.truth_offsets
@@ -107,7 +107,7 @@ class SubtopicRows:
         return _core.fill_greedily(self.items, offsets, subtopic, rule.reached(grade), order, alpha, weights, one)
 
     def _best(self, query: int, rule: Relevance, alpha: float, discount: Discount, k: int | None) -> tuple[float, Ints]:
-        """The best of all lists of a query, the first in the order of the truth of those that earn the same.
+        """The best ranking of a query; of equally good ones, the first in the order of the truth.
 
         What an item adds depends on which items stand above it, not on their order, and items of the same subtopics
         are alike: so lists are searched by how many items of each kind they hold.

@@ -1,4 +1,4 @@
-"""Rules for items of equal scores, one row each. Core, arrays and SQL ask the row, so that they agree."""
+"""Tie-breaking rules, one row each. Core, arrays and SQL read the row, so that they agree."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from rankstone.align.functions import Values
+    from rankstone.align.elementwise import Values
     from rankstone.program.ranking import Ranking
 
 
 @dataclass(frozen=True, eq=False)
 class TieRule:
-    """Which rank tied items have: one of `by`, `arrange`, `place` and `expected` says it.
+    """Which rank tied items have: one of `by`, `arrange`, `place` and `expected` defines it.
 
     example: the ranks of items a, b and c, judged 1, 2 and 0, that are tied after two others, in rows a, c, b.
     """
@@ -59,32 +59,32 @@ def _good(ranking: Ranking) -> Values:
 TIES: dict[str, TieRule] = {
     rule.name: rule
     for rule in (
-        TieRule("item_desc", "equal scores in descending order of item id", (5, 4, 3), by="item", descending=True),
-        TieRule("item_asc", "equal scores in ascending order of item id", (3, 4, 5), by="item"),
-        TieRule("input", "equal scores in input order", (3, 5, 4), by="input"),
-        TieRule("reverse_input", "equal scores in reverse input order", (5, 3, 4), by="input", descending=True),
+        TieRule("item_desc", "ties broken by item id, descending", (5, 4, 3), by="item", descending=True),
+        TieRule("item_asc", "ties broken by item id, ascending", (3, 4, 5), by="item"),
+        TieRule("input", "ties in input order", (3, 5, 4), by="input"),
+        TieRule("reverse_input", "ties in reverse input order", (5, 3, 4), by="input", descending=True),
         TieRule(
             "optimistic",
-            "equal scores with the best item first",
+            "ties with the best item first",
             (4, 3, 5),
             arrange=lambda ranking: (-ranking.grade, _good(ranking)),
         ),
         TieRule(
             "pessimistic",
-            "equal scores with the worst item first",
+            "ties with the worst item first",
             (4, 5, 3),
             arrange=lambda ranking: (ranking.grade, ~_good(ranking)),
         ),
-        TieRule("expected", "mean over all orders of equal scores", expected=True),
+        TieRule("expected", "expected value over all orders of tied items", expected=True),
         TieRule(
             "group_end",
-            "items with equal scores all at the last of their places",
+            "tied items share the last of their ranks",
             (5, 5, 5),
             place=lambda ranking, above, tied: above + tied,
         ),
         TieRule(
             "group_mean",
-            "items with equal scores all at their mean place, rounded down",
+            "tied items share their mean rank, rounded down",
             (4, 4, 4),
             place=lambda ranking, above, tied: above + ranking.floor((tied + 1.0) / 2.0),
         ),

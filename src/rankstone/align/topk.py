@@ -14,22 +14,23 @@ from rankstone.align.state import State
 from rankstone.data.annotations import ranges
 from rankstone.data.arrow import Column, as_column, concatenated, plain_ids, take
 from rankstone.data.columns import Columns, first_rows
-from rankstone.data.id_encoder import refuse_mixed
-from rankstone.data.source import Align, First
+from rankstone.data.id_encoder import check_same_kind
+from rankstone.data.source import AlignOptions, TopK
+from rankstone.errors import InputError
 
 _FEW = 1 << 16  # rows that may wait, however few are kept
 
 
-def shown_by(how: Align) -> Align:
+def shown_by(how: AlignOptions) -> AlignOptions:
     """What of an alignment changes what lists show; the rest is about the truth."""
-    return Align(how.order, how.float32, how.duplicates)
+    return AlignOptions(how.order, how.float32, how.duplicates)
 
 
-def deepest(depths: Mapping[Align, int | None]) -> dict[Align, int]:
+def deepest(depths: Mapping[AlignOptions, int | None]) -> dict[AlignOptions, int]:
     """How many rows to keep, by what changes what lists show."""
-    out: dict[Align, int] = {}
+    out: dict[AlignOptions, int] = {}
     for align, depth in depths.items():
-        assert depth is not None  # or the plan had been refused
+        assert depth is not None  # checked with the plan
         out[shown_by(align)] = max(depth, out.get(shown_by(align), 0))
     return out
 
@@ -37,7 +38,7 @@ def deepest(depths: Mapping[Align, int | None]) -> dict[Align, int]:
 # -- whole lists ---------------------------------------------------------------------------------------------
 
 
-def joined(pieces: Sequence[First]) -> First:
+def joined(pieces: Sequence[TopK]) -> TopK:
     """The lists of several, one after the other."""
     if len(pieces) == 1:
         return pieces[0]
@@ -45,9 +46,9 @@ def joined(pieces: Sequence[First]) -> First:
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
     filled = [piece for piece in pieces if len(piece.item)]
     if not filled:
-        return First(offsets, None, pieces[0].item, None)
+        return TopK(offsets, None, pieces[0].item, None)
     for piece in filled[1:]:
-        refuse_mixed(piece.item, filled[0].item, "run")
+        check_same_kind(piece.item, filled[0].item, "run")
     rank = score = None
     if any(piece.rank is not None for piece in filled):
         rank = np.concatenate([_ranks(piece) for piece in filled])
@@ -56,51 +57,51 @@ def joined(pieces: Sequence[First]) -> First:
             np.full(len(piece.item), np.nan) if piece.score is None else np.asarray(piece.score, dtype=np.float64)
             for piece in filled
         ])  # fmt: skip
-    return First(offsets, rank, concatenated([piece.item for piece in filled]), score)
+    return TopK(offsets, rank, concatenated([piece.item for piece in filled]), score)
 
 
-def _ranks(first: First) -> Ints:
+def _ranks(first: TopK) -> Ints:
     if first.rank is not None:
         return first.rank
     return np.arange(1, len(first.item) + 1) - np.repeat(first.offsets[:-1], np.diff(first.offsets))
 
 
-def some(first: First, lists: Ints) -> First:
+def some(first: TopK, lists: Ints) -> TopK:
     """Some of the lists, in this order."""
     rows, offsets = ranges(first.offsets, lists)
     rank = None if first.rank is None else first.rank[rows]
-    return First(offsets, rank, take(first.item, rows), take(first.score, rows))
+    return TopK(offsets, rank, take(first.item, rows), take(first.score, rows))
 
 
-def first_state(first: First) -> dict[str, Any]:
+def first_state(first: TopK) -> dict[str, Any]:
     """Arrays and lists."""
     score = None if first.score is None else np.asarray(first.score, dtype=np.float64)
     return {"offsets": first.offsets, "rank": first.rank, "item": plain_ids(first.item), "score": score}
 
 
-def first_from_state(state: State, queries: int) -> First:
+def first_from_state(state: State, queries: int) -> TopK:
     """The same from its state, if all goes together."""
     offsets, item = saved.offsets(state, "offsets", queries), _items(state)
     if len(item) != offsets[-1]:
-        raise ValueError(f"item has {len(item)} entries, not {offsets[-1]}")
+        raise InputError(f"item has {len(item)} entries, not {offsets[-1]}")
     rank = score = None
     if state["rank"] is not None:
         rank = saved.ints(state, "rank", len(item), 1)
         inside = np.ones(max(len(item) - 1, 0), dtype=bool)
         inside[offsets[(offsets > 0) & (offsets < len(item))] - 1] = False
         if (np.diff(rank)[inside] <= 0).any():
-            raise ValueError("rank does not go up")
+            raise InputError("rank does not go up")
     if state["score"] is not None:
         score = saved.floats(state, "score", len(item), nan=True)
-    return First(offsets, rank, item, score)
+    return TopK(offsets, rank, item, score)
 
 
 def _items(state: State, name: str = "item") -> Column:
     """Ids from a state: all strings, or all whole numbers."""
-    found = saved.items(state, name)
-    if {type(one) for one in found} - {str, int} or len({type(one) for one in found}) > 1:
-        raise ValueError(f"{name} holds other things than ids")
-    return as_column(name, found) if found else np.zeros(0, dtype=np.int64)
+    ids = saved.items(state, name)
+    if {type(one) for one in ids} - {str, int} or len({type(one) for one in ids}) > 1:
+        raise InputError(f"{name} holds other things than ids")
+    return as_column(name, ids) if ids else np.zeros(0, dtype=np.int64)
 
 
 # -- rows in any order ---------------------------------------------------------------------------------------
@@ -112,7 +113,7 @@ class Best:
     What has left the first places is forgotten. So an item that comes again is only noticed while it is kept.
     """
 
-    def __init__(self, judged: Column | None, how: Align, depth: int) -> None:
+    def __init__(self, judged: Column | None, how: AlignOptions, depth: int) -> None:
         self._judged, self._how, self._depth = judged, how, depth
         self._rows: list[Columns] = []  # what is kept, then what has come since
         self._kept: Columns | None = None
@@ -124,7 +125,7 @@ class Best:
             return
         if self._rows:
             for role in ("query", "item"):
-                refuse_mixed(getattr(rows, role), getattr(self._rows[0], role), "run")
+                check_same_kind(getattr(rows, role), getattr(self._rows[0], role), "run")
         query, item = concatenated([rows.query]), concatenated([rows.item])  # a batch may be written over
         self._rows.append(Columns(query, item, score=np.array(rows.score, dtype=np.float64)))
         kept = 0 if self._kept is None else len(self._kept.query)
@@ -139,7 +140,7 @@ class Best:
             concatenated([getattr(rows, role) for rows in self._rows]) for role in ("query", "item", "score")
         )
         judged = query[:0] if self._judged is None else self._judged
-        how = Align(
+        how = AlignOptions(
             self._how.order, self._how.float32, self._how.duplicates, extra_queries=self._judged is None,
             threads=threads,
         )  # fmt: skip
@@ -153,7 +154,7 @@ class Best:
         self._reduce(threads)
         return self._kept
 
-    def first(self) -> First | None:
+    def first(self) -> TopK | None:
         """The same as lists of the judged queries, or of all where nothing is judged; None if there are no rows."""
         kept = self.kept()
         return None if kept is None else first_rows(self._offsets, np.arange(len(kept.query)), kept.item, kept.score)
@@ -170,6 +171,6 @@ class Best:
         if state is not None:
             query, item = _items(state, "query"), _items(state)
             if len(query) != len(item):
-                raise ValueError("query and item differ in length")
+                raise InputError("query and item differ in length")
             self._rows = [Columns(query, item, score=saved.floats(state, "score", len(item)))]
             self._reduce(1)

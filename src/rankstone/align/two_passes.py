@@ -19,9 +19,19 @@ from rankstone.align import state as saved
 from rankstone.align.state import State, locked
 from rankstone.align.topk import Best, shown_by
 from rankstone.data.arrow import plain_ids
-from rankstone.data.columns import ColumnPair, Columns, notes_of
-from rankstone.data.source import Align, Aligned, Alone, Extra, First, aligned_with, bounded, more_extra, ranked_from
-from rankstone.errors import DataError
+from rankstone.data.columns import ColumnPair, Columns, annotations_of
+from rankstone.data.source import (
+    Aligned,
+    AlignOptions,
+    Extra,
+    RunOnly,
+    TopK,
+    aligned_with,
+    bounded,
+    more_extra,
+    ranked_from,
+)
+from rankstone.errors import DataError, InputError
 
 _FINDS = ("scores", "retrieved", "repeated", "repeated_scores", "rows", "unjudged")  # as the core has them
 _COUNTS = ("levels", "before", "rows")
@@ -32,9 +42,11 @@ class TwoPasses:
 
     repeatable = False
 
-    def __init__(self, truth: Columns | None, alignments: Iterable[Align], depths: Mapping[Align, int]) -> None:
+    def __init__(
+        self, truth: Columns | None, alignments: Iterable[AlignOptions], depths: Mapping[AlignOptions, int]
+    ) -> None:
         if truth is not None and len(truth.query) == 0:
-            raise ValueError("the truth has no rows")
+            raise InputError("the truth has no rows")
         self.truth = truth
         self._depths = depths  # how many rows of each list to keep, by what changes what it shows
         self._ways = () if truth is None else tuple(dict.fromkeys(map(_counted_by, alignments)))
@@ -47,16 +59,18 @@ class TwoPasses:
         # Which shares of the work are in here. Each object's has its own mark, so that none is added twice.
         self._mark = uuid.uuid4().hex
 
-    def _open(self) -> dict[Align, _core.Stream]:
+    def _open(self) -> dict[AlignOptions, _core.Stream]:
         truth = self.truth
         return {how: _core.Stream(truth.query, truth.item, truth.grade, how) for how in self._ways if truth is not None}
 
-    def _open_firsts(self) -> dict[Align, Best]:
+    def _open_firsts(self) -> dict[AlignOptions, Best]:
         judged = None if self.truth is None else self.truth.query
         return {how: Best(judged, how, depth) for how, depth in self._depths.items()}
 
     @locked
-    def _resume(self, cores: dict[Align, _core.Stream], firsts: dict[Align, Best], passed: _Passed) -> None:
+    def _resume(
+        self, cores: dict[AlignOptions, _core.Stream], firsts: dict[AlignOptions, Best], passed: _Passed
+    ) -> None:
         self._cores, self._firsts, self._rows = cores, firsts, passed.rows
         self._found, self._counted = set(passed.found), set(passed.counted)
         self._counting, self._extra = passed.counting, passed.extra
@@ -67,7 +81,7 @@ class TwoPasses:
     def find(self, rows: Columns, threads: int) -> None:
         """First pass: remember the score of each judged item."""
         if self._counting:
-            raise ValueError("find() after count(): the counts rest on all finds; find in every batch first")
+            raise InputError("first_pass() after second_pass(): complete the first pass over every batch first")
         self._found.add(self._mark)
         self._rows += len(rows.query)
         for core in self._cores.values():
@@ -80,9 +94,11 @@ class TwoPasses:
     def count(self, rows: Columns, threads: int) -> None:
         """Second pass: count the rows that stand before each judged item."""
         if self.truth is None:
-            raise ValueError("nothing is judged, so one pass is enough: find() in every batch, then compute()")
+            raise InputError("nothing is judged, so one pass is enough: first_pass() for every batch, then compute()")
         if not self._found and len(rows.query):
-            raise ValueError("count() before find(): find in every batch first, then go through them again to count")
+            raise InputError(
+                "second_pass() before first_pass(): each batch goes to first_pass(), then to second_pass()"
+            )
         self._counting = True
         self._counted.add(self._mark)
         for core in self._cores.values():
@@ -92,8 +108,8 @@ class TwoPasses:
         """A stream's items have gone by; without a truth there is nothing to match them with."""
         return None if self.truth is None else ((), ())
 
-    def _refuse_half(self) -> None:
-        """Stop if a batch was not seen to its end: the core says so when it is given another."""
+    def _check_complete(self) -> None:
+        """Raise an error if a batch was interrupted: the core raises it at the next call."""
         for core in self._cores.values():
             core.count(self._judged.query[:0], self._judged.item[:0], np.zeros(0), 1)
 
@@ -104,43 +120,43 @@ class TwoPasses:
 
     @locked
     def seen(self) -> tuple[int, int]:
-        """How many rows were found, and counted; without a truth there is nothing to count."""
+        """Number of rows of the first and of the second pass."""
         for core in self._cores.values():
             return core.finds[4], core.counts[2] if self._counted else 0
         return self._rows, self._rows
 
     @locked
-    def align(self, how: Align) -> Aligned:
+    def align(self, how: AlignOptions) -> Aligned:
         """Ranks of the judged items, as `evaluate` asks for them; without a truth, lists as long as they were kept."""
         if self.truth is None:
             return self._lists(how).align(how)
-        self._refuse_half()
+        self._check_complete()
         # Where the order is "input", only the counts of ties are read.
         read = replace(how, order="item_desc") if how.order == "input" else how
-        found = self._cores[_counted_by(how)].result(read)
+        aligned = self._cores[_counted_by(how)].result(read)
         return aligned_with(
-            ranked_from(found, notes=notes_of(self._judged, how)),
-            found.dropped,
-            lambda: plain_ids(self._judged.query, found.queries),
+            ranked_from(aligned, annotations=annotations_of(self._judged, how)),
+            aligned.dropped,
+            lambda: plain_ids(self._judged.query, aligned.queries),
             self._extra,
             self._judged.grade is not None,
         )
 
     @locked
-    def first(self, how: Align, depth: int | None) -> First:
-        """What the lists show: as deep as was asked for when it was made."""
+    def first(self, how: AlignOptions, depth: int | None) -> TopK:
+        """The top of the lists, to the depth set at construction."""
         if self.truth is None:
             return self._lists(how).first(how, depth)
-        found = self._firsts[shown_by(how)].first()
+        top = self._firsts[shown_by(how)].first()
         queries = len(next(iter(self._cores.values())).truth()[1])
         nothing = np.zeros(queries, dtype=np.int64)
-        return First(nothing, None, nothing[:0], None) if found is None else found
+        return TopK(nothing, None, nothing[:0], None) if top is None else top
 
-    def _lists(self, how: Align) -> Alone:
+    def _lists(self, how: AlignOptions) -> RunOnly:
         kept = self._firsts[shown_by(how)].kept()
         if kept is None:
-            raise ValueError("there are no rows: find() in every batch, then compute()")
-        return Alone(ColumnPair(Columns(kept.query[:0], kept.item[:0]), kept))
+            raise InputError("there are no rows: first_pass() for every batch, then compute()")
+        return RunOnly(ColumnPair(Columns(kept.query[:0], kept.item[:0]), kept))
 
     # -- sharing the work ------------------------------------------------------------------------------------
 
@@ -156,7 +172,7 @@ class TwoPasses:
         elif mine.found & more.found:
             if not same and self._cores and mine.found == more.found and mine.digest() == more.digest():
                 return  # a copy without anything new
-            raise ValueError(SAME_FINDS)
+            raise InputError(SAME_FINDS)
         else:
             self._add_finds(mine, more)
 
@@ -171,7 +187,7 @@ class TwoPasses:
         self._rows += more.rows
         self._extra = None if self._extra is None or more.extra is None else bounded(self._extra | more.extra)
 
-    def _united(self, how: Align, mine: _core.Finds, more: _core.Finds) -> _core.Finds:
+    def _united(self, how: AlignOptions, mine: _core.Finds, more: _core.Finds) -> _core.Finds:
         scores, retrieved, again, again_scores, rows, unjudged = mine
         both = np.flatnonzero(~np.isnan(scores) & ~np.isnan(more[0]))
         if len(both) and how.duplicates == "error":
@@ -189,14 +205,14 @@ class TwoPasses:
 
     def _add_counts(self, mine: _Passed, more: _Passed) -> None:
         if mine.digest() != more.digest():
-            raise ValueError(
+            raise InputError(
                 "the streams have not found the same: merge all finds first, then give each worker a copy of the "
                 "merged stream to count with"
             )
         if mine.counted & more.counted:
-            raise ValueError(
+            raise InputError(
                 "both streams hold the same counts, which would count twice: one was merged already, or copied after "
-                "count() had begun; give each worker a copy of a stream that has counted nothing"
+                "second_pass() had begun; give each worker a copy of a stream that has counted nothing"
             )
         for at, core in enumerate(self._cores.values()):
             if not more.counted:
@@ -213,7 +229,7 @@ class TwoPasses:
 
     @locked
     def _passed(self) -> _Passed:
-        self._refuse_half()
+        self._check_complete()
         cores = self._cores.values()
         counts = tuple(core.counts for core in cores) if self._counted else ()
         marks = frozenset(self._found), frozenset(self._counted)
@@ -236,13 +252,13 @@ class TwoPasses:
         }
 
     def load(self, state: State) -> None:
-        """Go on from what `state` gave. The core is told nothing that has not been checked."""
+        """Continue from a `state`. Everything is checked before it is passed to the core."""
         if self.truth is None:  # version 0.1.0 saved no more than this
             state = {**_NOTHING_JUDGED, **state}
         found, counted = (_marks(state, name) for name in ("found", "counted"))
         counting = saved.flag(state, "counting")
         if (counted and not counting) or bool(saved.items(state, "counts")) != bool(counted):
-            raise ValueError("counts, counted and counting do not go together")
+            raise InputError("counts, counted and counting do not go together")
         cores = self._open()
         finds = [
             self._checked_finds(found, how, cores[how])
@@ -262,11 +278,11 @@ class TwoPasses:
         for best, first in zip(firsts.values(), saved.items(state, "firsts"), strict=True):
             best.load(first)
             if (kept := best.kept()) is not None and len(kept.query) > rows:
-                raise ValueError(f"it keeps {len(kept.query)} rows of {rows}")
+                raise InputError(f"it keeps {len(kept.query)} rows of {rows}")
         passed = _Passed((), (), found, counted, counting, self._checked_extra(state), rows=rows)
         self._resume(cores, firsts, passed)
 
-    def _checked_finds(self, state: State, how: Align, core: _core.Stream) -> _core.Finds:
+    def _checked_finds(self, state: State, how: AlignOptions, core: _core.Stream) -> _core.Finds:
         offsets = core.truth()[1]
         query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         scores = saved.floats(state, "scores", len(query), nan=True)
@@ -277,9 +293,9 @@ class TwoPasses:
         hits = np.bincount(query[~np.isnan(scores)], minlength=len(retrieved))
         hits += np.bincount(query[repeated], minlength=len(retrieved))
         if int(retrieved.sum()) + unjudged != rows or (hits > retrieved).any():
-            raise ValueError("scores, retrieved, unjudged and rows do not go together")
+            raise InputError("scores, retrieved, unjudged and rows do not go together")
         if len(repeated) and (how.duplicates == "error" or np.isnan(scores[repeated]).any()):
-            raise ValueError("items were returned again that cannot have been")
+            raise InputError("items were returned again that cannot have been")
         return scores, retrieved, repeated, repeated_scores, rows, unjudged
 
     def _checked_extra(self, state: State) -> Extra:
@@ -288,7 +304,7 @@ class TwoPasses:
         extra = set(saved.items(state, "extra"))
         kind = None if self.truth is None else type(plain_ids(self.truth.query[:1])[0])
         if bounded(extra) is None or not all(type(query) is kind for query in extra):
-            raise ValueError("extra is not a list of queries")
+            raise InputError("extra is not a list of queries")
         return extra
 
 
@@ -301,7 +317,7 @@ class _Passed:
     found: frozenset[str] = frozenset()
     counted: frozenset[str] = frozenset()
     counting: bool = False
-    extra: Extra = field(default_factory=set)  # queries that nobody judged
+    extra: Extra = field(default_factory=set)  # unjudged queries
     firsts: tuple[Columns | None, ...] = ()  # the first rows of lists, where a metric reads them
     rows: int = 0
 
@@ -309,8 +325,8 @@ class _Passed:
         """What the finds are, in a few bytes; the same whatever the order in which they came."""
         digest = hashlib.blake2b(digest_size=16)
         for scores, retrieved, again, again_scores, rows, unjudged in self.finds:
-            found = np.flatnonzero(~np.isnan(scores))
-            item, score = np.concatenate((found, again)), np.concatenate((scores[found], again_scores))
+            returned = np.flatnonzero(~np.isnan(scores))
+            item, score = np.concatenate((returned, again)), np.concatenate((scores[returned], again_scores))
             order = np.lexsort((score, item))
             for part in (item[order], score[order], retrieved, np.array([rows, unjudged])):
                 digest.update(part.tobytes())
@@ -319,8 +335,8 @@ class _Passed:
 
 _NOTHING_JUDGED = {"finds": (), "counts": (), "counted": (), "counting": False, "extra": ()}
 SAME_FINDS = (
-    "both streams hold the same finds, which would count twice: one was merged already, or copied after find() had "
-    "begun; give each worker a copy of a stream that has found nothing"
+    "both streams hold the same finds, which would count twice: one was merged already, or copied after first_pass() "
+    "had begun; give each worker a copy of a stream that has found nothing"
 )
 
 
@@ -329,17 +345,17 @@ def _checked_counts(state: State, like: _core.Counts) -> _core.Counts:
     levels = saved.ints(state, "levels", len(like[0]), high=rows + 1)
     before = saved.ints(state, "before", len(like[1]), high=rows + 1)
     if levels.sum() > rows or before.sum() > rows:
-        raise ValueError("levels, before and rows do not go together")
+        raise InputError("levels, before and rows do not go together")
     return levels, before, rows
 
 
 def _marks(state: State, name: str) -> frozenset[str]:
-    found = saved.items(state, name)
-    if not all(isinstance(mark, str) for mark in found):
-        raise ValueError(f"{name} is {found!r}")
-    return frozenset(found)
+    marks = saved.items(state, name)
+    if not all(isinstance(mark, str) for mark in marks):
+        raise InputError(f"{name} is {marks!r}")
+    return frozenset(marks)
 
 
-def _counted_by(how: Align) -> Align:
+def _counted_by(how: AlignOptions) -> AlignOptions:
     """What of it changes what has to be counted; the rest only changes how counts are read."""
-    return Align(float32=how.float32, duplicates=how.duplicates, truth_duplicates=how.truth_duplicates)
+    return AlignOptions(float32=how.float32, duplicates=how.duplicates, truth_duplicates=how.truth_duplicates)

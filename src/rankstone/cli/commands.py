@@ -13,7 +13,8 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from rankstone.cli.options import UsageError
-from rankstone.errors import Advice, Hint
+from rankstone.errors import Advice, DataError, Hint
+from rankstone.metrics.declaration import unknown_word
 
 
 class Command(NamedTuple):
@@ -26,52 +27,91 @@ class Command(NamedTuple):
     words: str = ""  # what completion offers for its arguments: metrics or conventions
     choices: str = "choices"  # and for --set: choices or fusing
     epilog: str | None = None
+    example: str = ""
+
+
+def _command(module: str, name: str, summary: str, example: str, **traits: Any) -> Command:
+    """The row of a command whose functions are `describe_X` and `run_X` of a module of this package."""
+    return Command(summary, f".{module}:run_{name}", f".{module}:describe_{name}", example=example, **traits)
 
 
 COMMANDS = {
-    "evaluate": Command(
-        "measure one or more runs against a truth", ".evaluate:evaluate_runs", ".evaluate:describe_evaluate", True
+    "evaluate": _command(
+        "evaluate_command", "evaluate", "evaluate one or more runs against a truth",
+        "rankstone evaluate qrels.txt bm25=a.run neural=b.run -m ndcg@10,ap", runs_after_options=True,
     ),
-    "compare": Command(
-        "is one run better than another, and how sure is that", ".compare:compare_runs", ".compare:describe_compare",
-        runs_after_options=True,
+    "compare": _command(
+        "compare_commands", "compare", "is one run better than another, and how sure is that",
+        "rankstone compare qrels.txt bm25=a.run neural=b.run -m ndcg@10", runs_after_options=True,
     ),
-    "check": Command(
-        "may a run take the place of another, by gates in a file", ".compare:check_gates", ".compare:describe_check",
-        epilog="Exit code 0: passed, 3: failed, 4: not decided; 1: bad data, 2: bad usage.",
+    "check": _command(
+        "compare_commands", "check", "may a run replace another, by the gates in a file", "rankstone check gates.toml",
+        epilog="Exit code 0: passed, 3: failed, 4: inconclusive; 1: bad data, 2: bad usage.",
     ),
-    "metrics": Command(
-        "what can be measured, with formulas", ".explain:show_metrics", ".explain:describe_metrics", words="metrics"
+    "metrics": _command(
+        "explain_commands", "metrics", "list the metrics with their formulas", "rankstone metrics ndcg", words="metrics"
     ),
-    "define": Command(
-        "say in words what a metric's number means", ".explain:define_metrics", ".explain:describe_define",
-        words="metrics",
+    "define": _command(
+        "explain_commands", "define", "print the definition of a metric under a convention",
+        "rankstone define ndcg@10 -c trec_eval", words="metrics",
     ),
-    "conventions": Command(
-        "whose definitions can be followed", ".explain:show_conventions", ".explain:describe_conventions",
-        words="conventions",
+    "conventions": _command(
+        "explain_commands", "conventions", "list the conventions: other tools' definitions by name",
+        "rankstone conventions trec_eval", words="conventions",
     ),
-    "explain": Command(
-        "show where a score came from, or why two scores differ", ".explain:explain_score", ".explain:describe_explain",
-        words="metrics",
+    "explain": _command(
+        "explain_commands", "explain", "show how a score was computed, or why two scores differ",
+        "rankstone explain qrels.txt a.run ndcg@10 -q 101", words="metrics",
     ),
-    "identify": Command(
-        "find the definitions that make a reported number", ".explain:identify_number", ".explain:describe_identify",
-        words="metrics",
+    "identify": _command(
+        "explain_commands", "identify", "find the definitions that give a reported number",
+        "rankstone identify qrels.txt a.run 'nDCG@10 = 0.683'", words="metrics",
     ),
-    "fuse": Command("make one run of several", ".fuse:fuse_runs", ".fuse:describe_fuse", True, choices="fusing"),
-    "pool": Command("what of some runs is to be judged", ".fuse:pool_runs", ".fuse:describe_pool", True),
-    "convert": Command("write a truth or a run in another format", ".fuse:convert_file", ".fuse:describe_convert"),
-    "sql": Command("run a query over files; sql text, sql macros: write SQL", ".sql:run_query", ".sql:describe_sql"),
-    "sql text": Command("write metrics as SQL, for a warehouse to run", ".sql:write_text", ".sql:describe_text"),
-    "sql macros": Command(
-        "print metrics as macros for dbt, or for DuckDB", ".sql:write_macros", ".sql:describe_macros"
+    "fuse": _command(
+        "fuse_commands", "fuse", "fuse several runs into one", "rankstone fuse a.run b.run --method rrf -o fused.run",
+        runs_after_options=True, choices="fusing",
     ),
-    "trec_eval": Command("take trec_eval's own arguments and print its exact text", "..trec_eval:main"),
-    "completion": Command(
-        "print a script that completes words in a shell", ".completion:complete", ".completion:describe_completion"
+    "pool": _command(
+        "fuse_commands", "pool", "list the items of some runs that should be judged",
+        "rankstone pool a.run b.run --depth 20 -o pool.csv", runs_after_options=True,
     ),
+    "convert": _command(
+        "fuse_commands", "convert", "write a truth or a run in another format", "rankstone convert a.run a.parquet"
+    ),
+    "schema": _command(
+        "compare_commands", "schema", "print the JSON Schema of a saved file or state",
+        "rankstone schema result",
+    ),
+    "sql": _command(
+        "sql_commands", "sql", "run a query over files; sql text, sql macros: write SQL",
+        "rankstone sql \"select count(*) from 'a.parquet'\"",
+    ),
+    "sql text": _command(
+        "sql_commands", "text", "write metrics as SQL for a warehouse",
+        "rankstone sql text -m ndcg@10 --dialect bigquery",
+    ),
+    "sql macros": _command(
+        "sql_commands", "macros", "print metrics as macros for dbt or DuckDB", "rankstone sql macros"
+    ),
+    "trec_eval": Command("take trec_eval's own arguments and print its exact output", "..trec_eval:main"),
+    "completion": _command(
+        "completion", "completion", "print a completion script for a shell", "rankstone completion bash"
+    ),
+    "version": Command("print the version", ".commands:print_version"),
+    "help": Command("print the help of a command", ".commands:print_help"),
 }  # fmt: skip
+
+
+def print_version(words: Sequence[str]) -> None:
+    """Print the version."""
+    from rankstone.version import __version__
+
+    print(f"rankstone {__version__}")
+
+
+def print_help(words: Sequence[str]) -> None:
+    """Print the help of a command, or of all."""
+    main([*words, "--help"])
 
 
 def _load(name: str) -> Callable[..., Any]:
@@ -82,11 +122,14 @@ def _load(name: str) -> Callable[..., Any]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns 0, 1 for bad data or 2 for bad usage, and of `check` 3 or 4."""
-    given = sys.argv[1:] if argv is None else argv
-    words = _spread(given)
+    argument_list = sys.argv[1:] if argv is None else argv
+    words = _spread(argument_list)
     if " ".join(words[:2]) in COMMANDS:
         words[:2] = [" ".join(words[:2])]
     row = COMMANDS.get(words[0]) if words else None
+    if row is None and words and not words[0].startswith("-"):
+        print(f"rankstone: {unknown_word('command', words[0], COMMANDS)}", file=sys.stderr)
+        return 2
     if row is not None and row.describe is None:
         return _load(row.run)(words[1:]) or 0
     arguments, more = parser(words[0] if words else "").parse_known_args(words)
@@ -98,7 +141,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if row is None:
         parser("").print_help()
         return 2
-    arguments.line = shlex.join(["rankstone", *given])
+    arguments.line = shlex.join(["rankstone", *argument_list])
     code = 0
     try:
         with warnings.catch_warnings():
@@ -112,6 +155,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         return _report(f"{error.filename}: {error.strerror}" if error.filename else str(error), arguments.command)
+    except DataError as error:
+        _report(str(error), arguments.command)
+        return 1
     except (ValueError, TypeError, ImportError) as error:
         return _report(str(error), arguments.command)
     except KeyboardInterrupt:
@@ -143,7 +189,7 @@ def _report(text: str, command: argparse.ArgumentParser) -> int:
 def _option(hint: Hint, options: Mapping[str, str]) -> str:
     """An argument as an option: `by='x'` as `--by x`, `ties='input'` as `-s ties=input`."""
     from rankstone.conventions.choices import CHOICES
-    from rankstone.fusion.choices import FUSING
+    from rankstone.fusion.fusion_choices import FUSION_CHOICES
 
     name, value = hint
     plain = "" if value is ... else str(value)
@@ -151,7 +197,7 @@ def _option(hint: Hint, options: Mapping[str, str]) -> str:
         plain = " ".join("..." if key is ... else f"{key}={'...' if to is ... else to}" for key, to in value.items())
     if name in options:
         return f"{options[name]} {plain}".rstrip()
-    return f"-s {name}={plain}" if "set" in options and (name in CHOICES or name in FUSING) else str(hint)
+    return f"-s {name}={plain}" if "set" in options and (name in CHOICES or name in FUSION_CHOICES) else str(hint)
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -170,12 +216,16 @@ class _Formatter(argparse.HelpFormatter):
 
 
 class _OneLineEach(_Formatter):
-    """Help where the longest command has room beside it, which argparse counts two letters short."""
+    """Help with room for the longest command, which argparse counts two letters short."""
 
     def __init__(self, prog: str) -> None:
         longest = 4 + max(len(name) for name in COMMANDS if " " not in name)
         super().__init__(prog, max_help_position=longest + 3)
         self._action_max_length = longest
+
+    def _format_action(self, action: argparse.Action) -> str:
+        text = super()._format_action(action)
+        return text.partition("\n")[2] if isinstance(action, argparse._SubParsersAction) else text
 
 
 def parser(asked: str | None = None) -> argparse.ArgumentParser:
@@ -186,28 +236,30 @@ def parser(asked: str | None = None) -> argparse.ArgumentParser:
         prog="rankstone",
         usage="%(prog)s [-h] [--version] COMMAND ...",
         add_help=False,
-        description="Measures ranked lists: search results, recommendations, output of models.",
-        epilog="Exit code 1: bad data, 2: bad usage; of check, 3: failed, 4: not decided.",
+        description="Evaluates rankings: search, recommendation, RAG, learning to rank.",
+        epilog="Exit code 1: bad data, 2: bad usage; of check, 3: failed, 4: inconclusive.",
         formatter_class=_OneLineEach,
     )
     top.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)  # the usage says it, in fewer lines
     top.add_argument("--version", action="version", version=f"rankstone {__version__}", help=argparse.SUPPRESS)
-    commands = top.add_subparsers(title="commands", metavar="COMMAND", help="its --help tells more", prog="rankstone")
+    commands = top.add_subparsers(
+        title="commands (rankstone COMMAND --help for details)", metavar="COMMAND", prog="rankstone"
+    )
     for name in [asked] if asked in COMMANDS else COMMANDS:
         row = COMMANDS[name]
         # A command of two words is in the help of the first.
         listed: dict[str, Any] = {} if " " in name else {"help": row.summary}
-        made = commands.add_parser(
+        subparser = commands.add_parser(
             name,
             formatter_class=_Formatter,
             description=f"{row.summary[0].upper()}{row.summary[1:]}.",
-            epilog=row.epilog,
+            epilog="  ".join(filter(None, [f"Example: {row.example}" if row.example else "", row.epilog])) or None,
             add_help=row.describe is not None,
             **listed,
         )
-        made.set_defaults(row=row, command=made, parser=parser)
+        subparser.set_defaults(row=row, command=subparser, parser=parser)
         if row.describe is not None and asked in (None, name):
-            _load(row.describe)(made.add_argument)
+            _load(row.describe)(subparser.add_argument)
     return top
 
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from rankstone.cli.options import Add
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import conventions
-from rankstone.fusion.choices import Fusing
+from rankstone.fusion.fusion_choices import FusionChoices
 from rankstone.metrics.registry import declared
 from rankstone.trec_eval.command import OPTIONS
-from rankstone.trec_eval.lists import FORMATS
 from rankstone.trec_eval.measures import MEASURES, NICKNAMES
+from rankstone.trec_eval.ranked_lists import FORMATS
 
 _OF_OPTIONS = {"--metric": "metrics", "--convention": "conventions", "--set": "choices"}  # words that follow them
 
 
 @dataclass
-class Option:
+class CompletionOption:
     """An option of a command: how it is written, the words that may follow (None: it is a flag), what it does."""
 
     flags: tuple[str, ...]
@@ -32,7 +32,7 @@ class Completed:
     """A command: what it does, its options, and the words it takes without one."""
 
     help: str
-    options: list[Option] = field(default_factory=list)
+    options: list[CompletionOption] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
 
 
@@ -40,21 +40,21 @@ def describe_completion(add: Add) -> None:
     add("shell", choices=("bash", "zsh", "fish"))
 
 
-def complete(arguments: argparse.Namespace) -> None:
+def run_completion(arguments: argparse.Namespace) -> None:
     """Print a script for bash, zsh or fish."""
     commands, shell = _commands(arguments.parser()), arguments.shell
     print(_fish(commands) if shell == "fish" else _bash(commands, zsh=shell == "zsh"))
 
 
 def _commands(parser: argparse.ArgumentParser) -> dict[str, Completed]:
-    found: dict[str, argparse.ArgumentParser] = {}
+    subparsers: dict[str, argparse.ArgumentParser] = {}
     helps: dict[str, str] = {}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            found |= action.choices
+            subparsers |= action.choices
             helps |= {choice.dest: choice.help or "" for choice in action._choices_actions}
     words = _words()
-    out = {name: _command(command, helps.get(name, ""), words) for name, command in found.items()}
+    out = {name: _command(command, helps.get(name, ""), words) for name, command in subparsers.items()}
     for name in [name for name in out if " " in name]:  # a word of the first, with options of its own
         first, second = name.split()
         more = out.pop(name).options
@@ -71,7 +71,7 @@ def _words() -> dict[str, list[str]]:
     return {
         "metrics": sorted(declared()),
         "conventions": list(conventions),
-        "fusing": [f"{name}=" for name in Fusing.__annotations__],
+        "fusing": [f"{name}=" for name in FusionChoices.__annotations__],
         "choices": [f"{name}=" for name in dict.fromkeys([*CHOICES, *sorted(parameters)])],
     }
 
@@ -80,22 +80,26 @@ def _command(parser: argparse.ArgumentParser, summary: str, words: Mapping[str, 
     row = parser.get_default("row")
     if row.describe is None:
         return Completed(summary, _trec_eval())
-    made = Completed(summary, words=list(words.get(row.words, ())))
+    completed = Completed(summary, words=list(words.get(row.words, ())))
     for action in parser._actions:
-        given = [str(choice) for choice in action.choices or ()]
+        values = [str(choice) for choice in action.choices or ()]
         if not action.option_strings:
-            made.words += given
+            completed.words += values
             continue
         kind = next((_OF_OPTIONS[flag] for flag in action.option_strings if flag in _OF_OPTIONS), "")
         offered = list(words.get(row.choices if kind == "choices" else kind, ()))
-        follows = None if action.nargs == 0 else given or offered
-        made.options.append(Option(tuple(action.option_strings), follows, (action.help or "").replace("%%", "%")))
-    return made
+        follows = None if action.nargs == 0 else values or offered
+        completed.options.append(
+            CompletionOption(tuple(action.option_strings), follows, (action.help or "").replace("%%", "%"))
+        )
+    return completed
 
 
-def _trec_eval() -> list[Option]:
+def _trec_eval() -> list[CompletionOption]:
     words = {"-m": [*NICKNAMES, *MEASURES], "-R": list(FORMATS)}
-    return [Option(row.flags, words.get(row.flags[0], []) if row.value else None, row.help) for row in OPTIONS]
+    return [
+        CompletionOption(row.flags, words.get(row.flags[0], []) if row.value else None, row.help) for row in OPTIONS
+    ]
 
 
 def _bash(commands: Mapping[str, Completed], *, zsh: bool) -> str:

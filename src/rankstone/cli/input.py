@@ -16,13 +16,13 @@ from rankstone.data.lines import CODECS
 from rankstone.data.lists import Lists
 from rankstone.data.loaders import grouped
 from rankstone.data.roles import ROLES
-from rankstone.errors import Advice, Hint
+from rankstone.errors import Advice, Hint, InputError
 
 # -- names --------------------------------------------------------------------------------------------------
 
 
 def named(words: Sequence[str]) -> dict[str, str]:
-    """Runs by name, as given (`bm25=a.run`) or made of the file's name and as many folders as tell it from others."""
+    """Runs by name, as given (`bm25=a.run`) or the file's name with as many folders as make it unique."""
     split = [
         ("", word) if os.path.exists(word) or not (match := re.match(r"([^=/]+)=(.+)", word)) else match.groups()
         for word in words
@@ -48,7 +48,7 @@ def _short_names(paths: Sequence[str]) -> list[str]:
             names = [os.sep.join([*own[-depth:-1], stem(own[-1])]) for own in parts]
             if len({*names, "metric", "run", "query"}) == len(names) + 3:
                 return names
-            if len({own[-1] for own in parts}) < len(parts):  # endings do not tell them apart
+            if len({own[-1] for own in parts}) < len(parts):  # extensions are ambiguous
                 break
     return list(paths)
 
@@ -57,9 +57,9 @@ def _stem(name: str) -> str:
     """The name of a file without the endings that say what it is."""
     if name == "-":
         return "stdin"
-    known = {*CODECS, "txt", "json", *(ending for form in FORMATS.values() for ending in form.endings)}
+    endings = {*CODECS, "txt", "json", *(ending for form in FORMATS.values() for ending in form.endings)}
     stem, dot, ending = name.rpartition(".")
-    return _stem(stem) if dot and stem and ending.lower() in known else name
+    return _stem(stem) if dot and stem and ending.lower() in endings else name
 
 
 def check_stdin(paths: Iterable[str | None]) -> None:
@@ -96,15 +96,17 @@ def groups_by(arguments: argparse.Namespace, column: str, what: str = "by") -> d
         read = read_truth(path, format=format_of(arguments, "truth"), columns=roles, on_error=arguments.on_error)
     except ValueError as error:
         parts = (Hint(what) if part == Hint("columns") else part for part in Advice(str(error)).parts)
-        raise ValueError(Advice(*parts)) from None
+        raise InputError(Advice(*parts)) from None
     return grouped(read, path)
 
 
 def sides(arguments: argparse.Namespace, runs: Sequence[str]) -> list[Columns | Lists]:
     """The truth and the runs, with ids of one kind."""
-    truth, form, beside = truth_of(arguments, runs), format_of(arguments, "run"), arguments.truth
-    columns = [roles_for(arguments, "run", path, [beside]) for path in runs]
-    read = [read_run(path, format=form, columns=own, beside=beside) for path, own in zip(runs, columns, strict=True)]
+    truth, form, features = truth_of(arguments, runs), format_of(arguments, "run"), arguments.truth
+    columns = [roles_for(arguments, "run", path, [features]) for path in runs]
+    read = [
+        read_run(path, format=form, columns=own, features=features) for path, own in zip(runs, columns, strict=True)
+    ]
     return all_same_ids(truth, read)
 
 
@@ -132,9 +134,13 @@ def _by_side(words: Sequence[str]) -> dict[str, dict[str, Any]]:
     named: dict[str, dict[str, Any]] = {"": {}, "truth": {}, "run": {}}
     for word, name in pairs(words, "--columns").items():
         which, _, role = word.rpartition(".")
-        known = {"": [*dict.fromkeys(ROLES["truth"] + ROLES["run"])], "truth": ROLES["truth"], "run": ROLES["run"]}
-        if role not in known.get(which, ()):
-            roles = [f"{side}.{role}" if side else role for side in known for role in known[side]]
+        roles_by_side = {
+            "": [*dict.fromkeys(ROLES["truth"] + ROLES["run"])],
+            "truth": ROLES["truth"],
+            "run": ROLES["run"],
+        }
+        if role not in roles_by_side.get(which, ()):
+            roles = [f"{side}.{role}" if side else role for side in roles_by_side for role in roles_by_side[side]]
             raise UsageError(f"--columns {word}={name}: the roles are {', '.join(roles)}")
         named[which][role] = name if name is None or type(name) in (int, str) else str(name)
     return named
@@ -142,10 +148,10 @@ def _by_side(words: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 def format_of(arguments: argparse.Namespace, side: str) -> str | None:
     """What one side's files are, if that was said."""
-    found: dict[str, str] = {}
+    formats: dict[str, str] = {}
     for word in arguments.format:
         which, equals, form = word.rpartition("=")
         if equals and which not in ("truth", "run"):
             raise UsageError(f"--from-format {word}: write truth={form} or run={form}, or {form} for both")
-        found |= {which: form} if equals else {"truth": form, "run": form}
-    return found.get(side)
+        formats |= {which: form} if equals else {"truth": form, "run": form}
+    return formats.get(side)

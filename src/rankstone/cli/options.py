@@ -5,35 +5,46 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rankstone.errors import InputError
+
+if TYPE_CHECKING:
+    from rankstone.results.answer import Answer
 
 FORMATS = ("table", "markdown", "latex", "html", "json", "csv", "tsv")
 
 Add: TypeAlias = Callable[..., argparse.Action]  # the `add_argument` of a command's parser
 
-_ENDING = "write there; the name's ending tells the format"
+_ENDING = "output file; format by file extension"
 _SHARED: dict[str, dict[str, Any]] = {
-    "-m --metric": {"action": "append", "metavar": "M", "help": "ndcg@10,recall@{5,10},...; or several times"},
-    "-c --convention": {"default": "rankstone", "metavar": "NAME", "help": "see rankstone conventions"},
+    "-m --metric": {"action": "append", "metavar": "METRIC", "help": "ndcg@10,recall@{5,10},...; repeatable"},
+    "-c --convention": {
+        "default": "rankstone", "metavar": "NAME",
+        "help": "whose definitions; see rankstone conventions [default: rankstone]",
+    },
     "-s --set": {
-        "action": "append", "default": [], "metavar": "CHOICE=VALUE", "help": "e.g. gain=exp2, ties=expected",
+        "action": "append", "default": [], "metavar": "CHOICE=VALUE",
+        "help": "set a choice: threshold=2, ties=expected",
     },
     "--columns": {
         "action": "append", "default": [], "metavar": "ROLE=NAME", "help": "query=user_id; truth.item=x for one side",
     },
-    "--on-error": {"choices": ("stop", "skip"), "default": "stop", "help": "what to do with a bad line"},
+    "--on-error": {"choices": ("stop", "skip"), "default": "stop", "help": "what a bad line does [default: stop]"},
     "--cluster": {
-        "dest": "clusters", "metavar": "COLUMN", "help": "queries that belong together: a column of the truth file",
+        "dest": "clusters", "metavar": "COLUMN", "help": "clusters of related queries: a column of the truth file",
     },
-    "--quiet": {"action": "store_true", "help": "leave out what the metrics mean"},
+    "-v --verbose": {"action": "store_true", "help": "print the definitions of all metrics too"},
+    "--no-color": {"action": "store_true", "help": "no colours, as with NO_COLOR in the environment"},
     "-o --output": {"metavar": "FILE", "help": _ENDING},
 }  # fmt: skip
 
 
-class UsageError(ValueError):
+class UsageError(InputError):
     """The command's words are off, not the data."""
 
 
@@ -61,8 +72,8 @@ def share_reading(add: Add) -> None:
     from rankstone.data.files import FORMATS, listed
 
     share(add, "--columns")
-    formats = f"what the files are: {listed(FORMATS)}; run=trec for one side"
-    add("--from-format", dest="format", metavar="F", action="append", default=[], help=formats)
+    formats = f"format of the files: {listed(FORMATS)}; run=trec for one side [default: by content]"
+    add("--from-format", dest="format", metavar="FORMAT", action="append", default=[], help=formats)
 
 
 def share_input(add: Add) -> None:
@@ -70,19 +81,21 @@ def share_input(add: Add) -> None:
     share(add, "-m --metric", "-c --convention", "-s --set")
     share_reading(add)
     share(add, "--on-error")
-    seen = "what was seen before, as a truth: it leaves the lists before they are measured"
+    seen = "training items per query, as a truth: they are removed before ranking"
     add("--exclude", metavar="FILE", help=seen)
-    chunks = "of which document each item is a chunk: a file with these two columns, or a separator such as '#'"
+    chunks = "the document of each chunk: a file with two columns, or a separator such as '#'"
     add("--parent", metavar="FILE", help=chunks)
-    add("--catalogue", metavar="FILE", help="all items, for metrics such as coverage")
-    add("--history", metavar="FILE", help="what each query had before, as a truth; for novelty, ...")
+    spans = "files of spans (document, start, end): the share of a relevant span that a returned one must cover"
+    add("--overlap", metavar="SHARE", type=float, help=spans)
+    add("--catalogue", metavar="FILE", help="all items; for coverage, novelty, ...")
+    add("--history", metavar="FILE", help="past interactions per query, as a truth; for novelty, ...")
     add("--reference", metavar="FILE", help="other lists of the same queries, as a run; for overlap")
 
 
 def share_output(add: Add, forms: Sequence[str]) -> None:
     """Add what says how to print an answer, and where to."""
-    share(add, "--quiet")
-    add("--format", dest="shown", metavar="F", choices=forms, help=", ".join(forms))
+    share(add, "-v --verbose", "--no-color")
+    add("--format", dest="shown", metavar="FORMAT", choices=forms, help=f"{', '.join(forms)} [default: table]")
     share(add, "-o --output")
 
 
@@ -103,7 +116,7 @@ def choices_of(
 
 
 def pairs(words: Iterable[str], option: str) -> dict[str, Any]:
-    """Words such as `gain=exp2`, their values read as Python's where they are."""
+    """Pairs such as `threshold=2`, their values read as Python's where they are."""
     out = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -111,7 +124,7 @@ def pairs(words: Iterable[str], option: str) -> dict[str, Any]:
             raise UsageError(f"{option} {word!r}: write it as NAME=VALUE")
         try:
             out[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
             out[name] = value
     return out
 
@@ -126,6 +139,34 @@ def screen() -> int | None:
     import shutil  # which takes long to load
 
     return shutil.get_terminal_size().columns
+
+
+def show(answer: Answer, arguments: argparse.Namespace) -> None:
+    """Print an answer, with coloured verdicts in a terminal."""
+    text = answer.render(verbose=arguments.verbose, width=screen(), more="-v")
+    plain = arguments.no_color or os.environ.get("NO_COLOR") or not sys.stdout.isatty()
+    print(text if plain else _colored(text), flush=True)
+
+
+_COLORS = {
+    "better": 32, "passed": 32, "PASSED:": 32, "worse": 31, "failed": 31, "FAILED:": 31,
+    "inconclusive": 33, "INCONCLUSIVE:": 33, "equivalent": 36, "identical": 36,
+}  # fmt: skip
+
+
+def _colored(text: str) -> str:
+    """The text with the first word in the column `verdict`, and of the title, in the colour of that verdict."""
+    column, lines = 0, text.splitlines()
+    for at, line in enumerate(lines):
+        if re.search(r"\bverdict\b", line):
+            column = line.index("verdict")
+        word = line[column:].split(" ", 1)[0]
+        if word in _COLORS:
+            rest = line[column + len(word) :]
+            lines[at] = f"{line[:column]}\x1b[{_COLORS[word]}m{word}\x1b[0m{rest}"
+        elif column and not line.strip("- ") and at and lines[at - 1].strip("- "):
+            column = column if "verdict" in lines[at - 1] else 0  # the rule below the table
+    return "\n".join(lines)
 
 
 def form_of(path: str | None, form: str | None, forms: Sequence[str]) -> str:
@@ -146,7 +187,7 @@ def put(text: str, path: str | None) -> None:
     if not path:
         print(text)
         return
-    from rankstone.results.export import replacing
+    from rankstone.data.atomic import replacing
 
     with replacing(path) as stream:
         stream.write((text + "\n").encode())

@@ -1,4 +1,4 @@
-"""A closer look at a comparison: by query, by group of queries, and by run (the leaderboard)."""
+"""Parts of a comparison: per query, per group of queries, and per run (the leaderboard)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from rankstone.align.alignment import Floats, Ints
 from rankstone.compare.caveats import FEW
 from rankstone.compare.differences import Difference, Experiment, within
 from rankstone.compare.pairing import codes_of
+from rankstone.errors import InputError
 from rankstone.results.answer import Answer, Readable, number, p_said, p_value, queries, signed, table_of
-from rankstone.statistics.adjust import adjust, step_down
+from rankstone.statistics.corrections import adjust, step_down
 
 T = TypeVar("T")
 _SHOWN = 20  # queries of a printed table
@@ -25,60 +26,80 @@ OTHER = "other"
 
 
 class Records(Readable, Generic[T]):
-    """An answer that is made of records; iterating gives each of them."""
+    """A result that consists of records; iterating yields them."""
 
-    records: tuple[T, ...]
+    _records: tuple[T, ...]
     _names: Sequence[str]  # fields that are columns
 
     def __iter__(self) -> Iterator[T]:
-        return iter(self.records)
+        return iter(self._records)
 
     def __len__(self) -> int:
-        return len(self.records)
+        return len(self._records)
 
     def _columns(self) -> dict[str, Any]:
-        return {name: [getattr(one, name) for one in self] for name in self._names}
+        return {name: [getattr(record, name) for record in self] for name in self._names}
 
 
 # -- queries -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Change:
-    """A query whose value is another in the second run."""
+class QueryChange:
+    """The values of one query in both runs.
+
+    Attributes
+    ----------
+    query : hashable
+        Query id.
+    first, second : float
+        Values of the baseline and of the run.
+    change : float
+        `second - first`.
+    """
 
     query: Any
     first: float
     second: float
     change: float
-    _of: Changes = field(repr=False, compare=False)
+    _of: QueryChanges = field(repr=False, compare=False)
 
     def explain(self) -> Any:
-        """Which items moved, and what each move earned or cost."""
+        """The items that moved between the two rankings, and what each move changed."""
         return self._of.explain(self.query)
 
 
-class Changes(Records[Change]):
-    """Queries by change, those that won most first."""
+class QueryChanges(Records[QueryChange]):
+    """Queries in order of their change, the largest improvement first."""
 
     _names = ("query", "first", "second", "change")
 
     def __init__(self, of: Difference, rows: Sequence[tuple[Any, float, float]]) -> None:
         self.difference = of
-        self.records = tuple(Change(query, first, second, second - first, self) for query, first, second in rows)
+        self._records = tuple(QueryChange(query, first, second, second - first, self) for query, first, second in rows)
 
-    def __getitem__(self, at: int) -> Change:
-        return self.records[at]
+    def __getitem__(self, at: int) -> QueryChange:
+        return self._records[at]
 
-    def explain(self, query: Any) -> Any:
-        """Which items of a query moved, and what each move earned or cost."""
+    def explain(self, query: Hashable) -> Any:
+        """The items of a query that moved between the two rankings, and what each move changed.
+
+        Parameters
+        ----------
+        query : hashable
+            Query id.
+
+        Returns
+        -------
+        Explanation
+        """
         of, origin = self.difference, self.difference._experiment.origin
         if origin is None:
-            raise ValueError("the runs of results are not at hand: rs.explain(truth, (a, b), metric, query=...)")
+            raise InputError("results do not contain the runs: use rs.explain(truth, (a, b), metric, query=...)")
         return origin.explain((of.baseline, of.run), of.metric, query)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Plain data for JSON."""
         return {"metric": self.difference.metric, **self._columns()}
 
     def _columns(self) -> dict[str, Any]:
@@ -86,26 +107,26 @@ class Changes(Records[Change]):
         first, second = ("first", "second") if {"query", "change"} & set(names) else names
         return dict(zip(("query", first, second, "change"), super()._columns().values(), strict=True))
 
-    def answer(self) -> Answer:
-        """The most won and the most lost."""
+    def _answer(self) -> Answer:
+        """The largest improvements and the largest losses."""
         of, half, hidden = self.difference, _SHOWN // 2, max(len(self) - _SHOWN, 0)
         head, *cells = table_of(self._columns())
-        rows = [[*row[:-1], signed(one.change)] for row, one in zip(cells, self, strict=True)]
-        notes = [f"{of.metric}: {of.run} less {of.baseline}; {of.wins} better, {of.ties} same, {of.losses} worse"]
+        rows = [[*row[:-1], signed(change.change)] for row, change in zip(cells, self, strict=True)]
+        notes = [f"{of.metric}: {of.run} minus {of.baseline}; {of.wins} better, {of.ties} same, {of.losses} worse"]
         if hidden:
             rows = [*rows[:half], [], *rows[-half:]]
             notes.append(f"{hidden:,} queries between them are not shown")
         return Answer([head, *rows], notes=notes)
 
 
-def changes_of(of: Difference) -> Changes:
-    """The queries of a difference by change."""
+def changes_of(of: Difference) -> QueryChanges:
+    """The queries of a difference in order of their change."""
     data, sample = of._experiment, of._experiment.samples[of.metric]
     first, second = (sample.own[:, data.names.index(name)] for name in (of.baseline, of.run))
-    places = np.flatnonzero(sample.kept)
+    places = np.flatnonzero(sample.mask)
     queries, gain = data.paired.queries, (second - first) * (of.direction or 1)
     order = sorted(range(len(places)), key=lambda at: (-gain[at], repr(queries[places[at]])))
-    return Changes(of, [(queries[places[at]], float(first[at]), float(second[at])) for at in order])
+    return QueryChanges(of, [(queries[places[at]], float(first[at]), float(second[at])) for at in order])
 
 
 # -- slices --------------------------------------------------------------------------------------------------
@@ -113,7 +134,23 @@ def changes_of(of: Difference) -> Changes:
 
 @dataclass(frozen=True)
 class Slice:
-    """A difference in one group of queries."""
+    """The difference within one group of queries.
+
+    Attributes
+    ----------
+    group : hashable
+        The group.
+    baseline, run, metric : str
+        What is compared.
+    queries : int
+        Number of queries in the group.
+    first, second, difference : float
+        Means of the baseline and of the run, and their difference.
+    low, high : float
+        Confidence interval of the difference.
+    p, adjusted : float
+        p-value, and p-value adjusted by Benjamini and Hochberg.
+    """
 
     group: Any
     baseline: str
@@ -126,71 +163,72 @@ class Slice:
     low: float
     high: float
     p: float
-    adjusted: float  # by Benjamini and Hochberg
+    adjusted: float
 
     @property
     def is_small(self) -> bool:
-        """Are there too few queries to trust the interval."""
+        """Whether the group has fewer than 20 queries."""
         return self.queries < FEW
 
 
 class Slices(Records[Slice]):
-    """Differences by group of queries; `differ` says how likely groups that do not differ would look so unlike."""
+    """Differences per group of queries; `differ` has the p-value of an F test that the groups differ."""
 
     _names = tuple(Slice.__dataclass_fields__)
 
     def __init__(
         self, slices: Sequence[Slice], differ: Mapping[tuple[str, str, str], float], confidence: float
     ) -> None:
-        self.records, self.differ, self._confidence = tuple(slices), differ, confidence
+        self._records, self.differ, self._confidence = tuple(slices), differ, confidence
 
     def __getitem__(self, group: Any) -> Slice | list[Slice]:
-        found = [one for one in self if one.group == group]
-        if not found:
-            raise KeyError(f"{group!r}; there are {', '.join(map(repr, dict.fromkeys(one.group for one in self)))}")
-        return found[0] if len(found) == 1 else found
+        slices = [part for part in self if part.group == group]
+        if not slices:
+            raise KeyError(f"{group!r}; there are {', '.join(map(repr, dict.fromkeys(part.group for part in self)))}")
+        return slices[0] if len(slices) == 1 else slices
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Plain data for JSON."""
         return {
-            "slices": [asdict(one) for one in self],
+            "slices": [asdict(part) for part in self],
             "differ": [{"baseline": a, "run": b, "metric": m, "p": p} for (a, b, m), p in self.differ.items()],
         }
 
-    def answer(self) -> Answer:
-        """The differences, and whether the groups differ at all."""
+    def _answer(self) -> Answer:
+        """The differences, and the tests of whether the groups differ."""
         interval = f"{100 * self._confidence:g} % interval"
         head = ["metric", "run", "group", "queries", "difference", interval, "p", "adjusted"]
-        several = len({one.baseline for one in self}) > 1
+        several = len({part.baseline for part in self}) > 1
         table = [head, *(
-            [one.metric, f"{one.run} than {one.baseline}" if several else one.run, str(one.group), f"{one.queries:,}",
-             signed(one.difference), f"{signed(one.low)} {signed(one.high)}", p_value(one.p), p_value(one.adjusted)]
-            for one in self
+            [part.metric, f"{part.run} than {part.baseline}" if several else part.run, str(part.group),
+             f"{part.queries:,}", signed(part.difference), f"{signed(part.low)} {signed(part.high)}", p_value(part.p),
+             p_value(part.adjusted)]
+            for part in self
         )]  # fmt: skip
         notes = [
-            f"{run} ({metric}): the groups {'differ' if p <= 1 - self._confidence else 'are not shown to differ'} "
+            f"{run} ({metric}): {'' if p <= 1 - self._confidence else 'no evidence that '}the groups differ "
             f"(F test, {p_said(p)})"
             for (_, run, metric), p in self.differ.items()
             if not math.isnan(p)
         ]
-        notes.append(f"adjusted by Benjamini and Hochberg over {len(self)} slices")
+        notes.append(f"adjusted: Benjamini and Hochberg over {len(self)} slices")
         return Answer(table, notes=notes, align="<<<", fixed=3)
 
 
 def slices_of(data: Experiment, groups: Sequence[Hashable], wanted: Sequence[Difference]) -> Slices:
-    """Differences by group; small groups are one."""
+    """Differences per group; small groups are merged."""
     labels = large_groups(groups)
     names = sorted(set(labels), key=lambda group: (group == OTHER, str(group)))
     masks = {group: np.array([label == group for label in labels]) for group in names}
     parts, differ = [], {}
     for of in wanted:
         parts += [(group, within(of, mask)) for group, mask in masks.items()]
-        codes = codes_of([label for label, kept in zip(labels, data.samples[of.metric].kept, strict=True) if kept])
+        codes = codes_of([label for label, counts in zip(labels, data.samples[of.metric].mask, strict=True) if counts])
         first, second = of._values
         differ[of.baseline, of.run, of.metric] = f_test(second - first, codes)
     p = np.array([part.p for _, part in parts])
-    known = ~np.isnan(p)
-    p[known] = adjust(p[known], "bh")
+    is_number = ~np.isnan(p)
+    p[is_number] = adjust(p[is_number], "bh")
     slices = [
         Slice(group, adjusted=adjusted, **{name: getattr(part, name) for name in Slices._names[1:-1]})
         for (group, part), adjusted in zip(parts, p.tolist(), strict=True)
@@ -199,13 +237,13 @@ def slices_of(data: Experiment, groups: Sequence[Hashable], wanted: Sequence[Dif
 
 
 def large_groups(groups: Sequence[Hashable]) -> list[Hashable]:
-    """The groups, small ones as one."""
+    """The groups, small ones merged."""
     sizes = Counter(groups)
     return [group if sizes[group] >= FEW else OTHER for group in groups]
 
 
 def f_test(values: Floats, codes: Ints) -> float:
-    """p of the test that the groups' means are equal, by one-way analysis of variance; NaN for one group."""
+    """p-value of the one-way analysis of variance; NaN for one group."""
     n, many = len(values), int(codes.max(initial=-1)) + 1
     if many < 2 or n <= many:
         return math.nan
@@ -222,8 +260,22 @@ def f_test(values: Floats, codes: Ints) -> float:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a run stands."""
+class LeaderboardEntry:
+    """A run of a leaderboard.
+
+    Attributes
+    ----------
+    rank : int
+        Rank by the mean.
+    run : str
+        Name of the run.
+    mean, low, high : float
+        Mean and its confidence interval.
+    best_rank, worst_rank : int
+        Range of ranks that the data support.
+    tied_for_first : bool
+        Whether it is statistically tied for first.
+    """
 
     rank: int
     run: str
@@ -232,65 +284,65 @@ class Place:
     high: float
     best_rank: int
     worst_rank: int
-    with_the_best: bool  # it cannot be told from the best
+    tied_for_first: bool
 
 
-class Leaderboard(Records[Place]):
-    """Runs by their means."""
+class Leaderboard(Records[LeaderboardEntry]):
+    """Runs in order of their means."""
 
-    _names = tuple(Place.__dataclass_fields__)
+    _names = tuple(LeaderboardEntry.__dataclass_fields__)
 
-    def __init__(self, metric: str, places: Sequence[Place], notes: Sequence[str]) -> None:
+    def __init__(self, metric: str, entries: Sequence[LeaderboardEntry], notes: Sequence[str]) -> None:
         self.metric, self._notes = metric, notes
-        self.places = self.records = tuple(places)
+        self._records = tuple(entries)
 
-    def __getitem__(self, run: str) -> Place:
-        for place in self:
-            if place.run == run:
-                return place
-        raise KeyError(f"{run!r}; there are {', '.join(repr(place.run) for place in self)}")
+    def __getitem__(self, run: str) -> LeaderboardEntry:
+        for entry in self:
+            if entry.run == run:
+                return entry
+        raise KeyError(f"{run!r}; there are {', '.join(repr(entry.run) for entry in self)}")
 
     @property
     def best(self) -> list[str]:
-        """The best run, and those that cannot be told from it."""
-        return [place.run for place in self if place.with_the_best]
+        """Runs that are statistically tied for first, the highest mean first."""
+        return [entry.run for entry in self if entry.tied_for_first]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"metric": self.metric, "places": [asdict(place) for place in self]}
+        """Plain data for JSON."""
+        return {"metric": self.metric, "places": [asdict(entry) for entry in self]}
 
-    def answer(self) -> Answer:
-        """The runs, and how the ranks were found."""
+    def _answer(self) -> Answer:
+        """The runs, and the method of the ranks."""
         head = ["rank", "run", self.metric, "interval", "ranks", "best"]
         table = [head, *(
-            [str(place.rank), place.run, number(place.mean), f"{place.low:.4f} {place.high:.4f}",
-             f"{place.best_rank}-{place.worst_rank}", "*" if place.with_the_best else ""]
-            for place in self
+            [str(entry.rank), entry.run, number(entry.mean), f"{entry.low:.4f} {entry.high:.4f}",
+             f"{entry.best_rank}-{entry.worst_rank}", "*" if entry.tied_for_first else ""]
+            for entry in self
         )]  # fmt: skip
         return Answer(table, notes=self._notes, align="><", fixed=2)
 
 
 def leaderboard_of(data: Experiment, label: str) -> Leaderboard:
-    """The runs of a comparison by one metric: all pairs, by step-down max-T."""
+    """The runs of a comparison by one metric; all pairs are tested by Westfall-Young."""
     sample, rules = data.samples[label], data.rules
-    worth = sample.means * (data.directions[label] or 1)
-    order = np.argsort(-worth, kind="stable")
+    score = sample.means * (data.directions[label] or 1)
+    order = np.argsort(-score, kind="stable")
     many = len(order)
     pairs = list(combinations(range(many), 2))
     apart = np.zeros((many, many), dtype=bool)
     for (a, b), p in zip(pairs, step_down(data.stacked([label], pairs)), strict=True):
         apart[a, b] = apart[b, a] = p <= rules.level
-    higher = worth[:, None] > worth[None, :]
-    places = []
+    higher = score[:, None] > score[None, :]
+    entries = []
     for run in order:
         above, below = int((apart[run] & higher[:, run]).sum()), int((apart[run] & higher[run]).sum())
         low, high, *_ = data.paired.interval(data.names[run], label, rules.confidence)
-        places.append(
-            Place(1 + int((worth > worth[run]).sum()), data.names[run], float(sample.means[run]), low, high, 1 + above,
-                  many - below, bool(run == order[0] or not apart[run, order[0]]))
+        entries.append(
+            LeaderboardEntry(1 + int((score > score[run]).sum()), data.names[run], float(sample.means[run]), low, high,
+                             1 + above, many - below, bool(run == order[0] or not apart[run, order[0]]))
         )  # fmt: skip
-    return Leaderboard(label, places, [
-        f"{queries(sample.kept.sum())}; ranks by step-down max-T over {len(pairs)} pairs ({rules.resamples:,} "
-        f"flips, seed {rules.seed}); interval: {100 * rules.confidence:g} %, of the run's own mean",
-        "*: cannot be told from the best; the best of many looks better than it is",
+    return Leaderboard(label, entries, [
+        f"{queries(sample.mask.sum())}; ranks by Westfall-Young (step-down max-T) over {len(pairs)} pairs "
+        f"({rules.resamples:,} sign flips, seed {rules.seed}); interval: {100 * rules.confidence:g} %, of the mean",
+        "*: statistically tied for first; the best of many means is biased upwards",
     ])  # fmt: skip

@@ -1,4 +1,4 @@
-"""`compare`: a truth and several runs in, or their results; a `Comparison` out."""
+"""`compare`: evaluates several runs, or reads their results, and returns a `Comparison`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from rankstone import statistics
@@ -20,17 +20,28 @@ from rankstone.data.columns import Columns, with_subtopics
 from rankstone.data.files import all_same_ids, is_large, is_path
 from rankstone.data.loaders import groups_of, opened
 from rankstone.data.roles import roles_of
-from rankstone.data.tables import queried
+from rankstone.errors import InputError, InputTypeError, naming_run
 from rankstone.evaluate.evaluate import evaluate
-from rankstone.evaluate.pipeline import given_beside, made_of
+from rankstone.evaluate.pipeline import resolve_side_info, side_info_arguments
 from rankstone.explain.explain import explain
 from rankstone.metrics.registry import ByName, Value, parse_all, parse_one
 from rankstone.results.result import Result
 
 if TYPE_CHECKING:
-    from rankstone.typing import Array, Column, Metrics, Numbers, Parent, Roles, Run, Stock, Truth, Weights
+    from rankstone.typing import (
+        Array,
+        CatalogueLike,
+        Column,
+        ColumnRoles,
+        Metrics,
+        Numbers,
+        Parent,
+        Run,
+        Truth,
+        Weights,
+    )
 
-_BEFORE = ("query", "exclude", "parent", "overlap")  # what makes the lists others than those that were given
+_TRANSFORMS = ("query", "exclude", "parent", "overlap")  # keywords that change the lists before evaluation
 
 
 def compare(
@@ -51,7 +62,7 @@ def compare(
     seed: int = 0,
     population: int | None = None,
     convention: str | Convention = "rankstone",
-    columns: Roles | None = None,
+    columns: ColumnRoles | None = None,
     mask: Array | None = None,
     lengths: Numbers | None = None,
     groups: Numbers | None = None,
@@ -59,125 +70,186 @@ def compare(
     exclude: Truth | None = None,
     parent: Parent | None = None,
     overlap: float | None = None,
-    catalogue: Stock | int | None = None,
+    catalogue: CatalogueLike | int | None = None,
     history: Truth | None = None,
     reference: Run | None = None,
+    bounds: bool = False,
     threads: int = 0,
     **choices: Value,
 ) -> Comparison:
-    """Is one run better than another, by how much, and how sure is that.
+    """Compare runs on the same queries: differences of means, intervals, p-values and verdicts.
 
-    truth, runs: as `evaluate` takes them, the runs by name: `{"bm25": a, "neural": b}`, or a list of files. A list of
-    runs under one name is one system with several seeds, or its folds. Instead of both: results by name, fresh or read
-    from files, `rs.compare({"main": rs.read_result("main.json"), "mine": result})`. Queries are paired by id.
+    Metrics over all lists at once, such as coverage, are compared by the jackknife over groups of lists. They need no
+    truth: `rs.compare(runs=runs, metrics="coverage@10", catalogue=ids)`.
 
-    baseline: the run that all others are compared with; without it, all pairs, and of two runs the second with the
-    first. test: one of `rs.statistics.TESTS`, as "t" (paired t-test) or "flips" (randomisation test; exact where it can
-    be), or a function of the two runs' values that gives p. correction, for the number of runs and metrics: one of
-    `rs.statistics.CORRECTIONS`, by default "holm" with a baseline and "max_t" for all pairs. margin: the smallest
-    difference that matters, in the metric's unit, or a dict by metric; a smaller one can be the `same`. primary:
-    metrics that decide; the others are shown without a verdict.
+    Parameters
+    ----------
+    truth : dict, table, file or dict of Result, optional
+        The truth, as in `rs.evaluate`. Without `runs`: results by name, new ones or from `rs.read_result`.
+    runs : dict or list of files, optional
+        Runs by name, as in `rs.evaluate`. A list of runs under one name is one system: its seeds, or its folds.
+    metrics : str, Metric or list, optional
+        The metrics; by default those of `rs.evaluate`, or all that the results have in common.
+    baseline : str, optional
+        The run that all others are compared with. By default all pairs, and of two runs the first is the baseline.
+    test : str or callable, default "t"
+        One of `rs.statistics.TESTS`: "t" (paired t-test), "randomization" (sign flips), "wilcoxon" or "sign"; or a
+        function of the values of two runs that returns p.
+    correction : str, optional
+        One of `rs.statistics.CORRECTIONS`, for the number of runs and metrics. By default "holm" with a baseline and
+        "westfall_young" for all pairs.
+    confidence : float, default 0.95
+        Confidence level of intervals and verdicts.
+    margin : float or dict, optional
+        Smallest difference that matters, in the metric's unit, or by metric. Enables the verdict "equivalent".
+    by : str, dict or sequence, optional
+        Group of each query, for differences per group: a column of the truth, by query id, or in order.
+    clusters : str, dict or sequence, optional
+        Cluster of each query, where queries are not independent (turns of a conversation, users); as `by`.
+    weights : dict, sequence or str, optional
+        Weight of each query, for weighted means; as in `rs.evaluate`.
+    primary : str, Metric or list, optional
+        Metrics that get a verdict and count for the correction; by default all.
+    resamples : int, default 100000
+        Number of random sign patterns, for tests and corrections that resample.
+    seed : int, default 0
+        Random seed.
+    population : int, optional
+        Number of queries in the population, if it is finite and these are a sample of it.
+    convention : str or Convention, default "rankstone"
+        The definitions of metrics; see `rs.conventions`.
+    columns : dict, optional
+        Names of columns, as in `rs.evaluate`.
+    mask : array, optional
+        For arrays: which places hold an item.
+    lengths : array, optional
+        For arrays: the length of each list.
+    groups : array, optional
+        For flat arrays: the number of rows per query.
+    query : str or array, optional
+        For flat arrays and tables: the query of each row.
+    exclude : dict, table or file, optional
+        Training items, which are removed before ranking.
+    parent : dict, callable or str, optional
+        The document of each passage; passages are merged into their documents.
+    overlap : float, optional
+        For text spans: the overlap from which an item of the run matches one of the truth.
+    catalogue : table, list or int, optional
+        All items, or their number, for metrics beyond accuracy.
+    history : dict, table or file, optional
+        Training interactions, for novelty and popularity.
+    reference : run, optional
+        A reference run, for metrics such as serendipity.
+    bounds : bool, default False
+        Also compute the lowest and highest difference over all grades of the unjudged items, `difference.bounds`.
+    threads : int, default 0
+        Number of threads; 0 uses all cores. Results do not depend on it.
+    **choices
+        Choices that differ from the convention, such as `ties="expected"`; see `rs.choices`.
 
-    clusters: queries that are not independent, such as the turns of a talk: a dict by query, one for each query, or a
-    column of the truth. by: groups to look at, given alike. weights: one a query, for weighted means. population: how
-    many queries there are in all, if these are a sample of them. All else is as in `evaluate`. A metric of all lists at
-    once, such as coverage, is compared by leaving out the same groups of lists of both runs; it needs no truth:
-    `rs.compare(runs=runs, metrics="coverage@10", catalogue=ids)`.
+    Returns
+    -------
+    Comparison
 
+    Examples
+    --------
     >>> truth = {"u1": {"a": 1}, "u2": {"b": 1}, "u3": {"c": 1}}
     >>> runs = {"old": {"u1": ["x", "a"], "u2": ["b"], "u3": ["y", "z", "c"]}, "new": {q: [*truth[q]] for q in truth}}
     >>> rs.compare(truth, runs, "rr")["new", "rr"].wins
     2
     """
-    given: dict[str, Any] = {
+    inputs: dict[str, Any] = {
         "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude, "columns": columns,
         "parent": parent, "overlap": overlap,
     }  # fmt: skip
-    known: dict[str, Any] = {"catalogue": catalogue, "history": history, "reference": reference}
+    side: dict[str, Any] = {"catalogue": catalogue, "history": history, "reference": reference}
     rules: dict[str, Any] = {
         "baseline": baseline, "by": by, "clusters": clusters, "test": test, "correction": correction,
         "confidence": confidence, "margin": margin, "primary": primary, "resamples": resamples, "seed": seed,
         "population": population, "threads": threads,
     }  # fmt: skip
     if runs is None:
-        return compare_results(truth, metrics, **rules, **given, **known, weights=weights, **choices)
+        return compare_results(
+            truth, metrics, **rules, **inputs, **side, weights=weights, bounds=bounds or None, **choices
+        )
     named = _named(runs)
     metrics = DEFAULT_METRICS if metrics is None else metrics
-    beside, made = given_beside(**known, metrics=metrics, choices=choices)  # files are read once
-    plans = make_plans(metrics, convention, made)
-    if is_path(truth) and any("subtopic" in plan.notes for plan in plans):  # also where others look again
+    side_info, chosen = resolve_side_info(**side, metrics=metrics, choices=choices)  # files are read once
+    plans = make_plans(metrics, convention, chosen)
+    if is_path(truth) and any("subtopic" in plan.annotations for plan in plans):  # for caveats and explanations, too
         read = opened(truth, "truth", columns, next(iter(named.values()))[0])
         truth = with_subtopics(read) if isinstance(read, Columns) else truth
-    known = made_of(beside, None if beside is None else beside.reference, catalogue)
-    origin = Origin(truth, named, {**given, **known, "convention": convention, "threads": threads, **choices})
-    systems = origin.evaluate(metrics, weights)
+    side = side_info_arguments(side_info, None if side_info is None else side_info.reference, catalogue)
+    origin = InputOrigin(truth, named, {**inputs, **side, "convention": convention, "threads": threads, **choices})
+    systems = origin.evaluate(metrics, weights, bounds)
     return compare_systems(systems, [plan.label for plan in plans], origin=origin, **rules)
 
 
-_BESIDE = ("catalogue", "history", "reference")
+_SIDE_INFO = ("catalogue", "history", "reference")
 
 
 @dataclass(frozen=True, eq=False)
-class Origin:
-    """What the results came from: the truth, the runs, and how they were read."""
+class InputOrigin:
+    """The input of the results: the truth, the runs, and the keywords of `evaluate`."""
 
     truth: Any
     runs: Mapping[str, tuple[Any, ...]]
     how: Mapping[str, Any]  # keywords of `evaluate`
-    _seen: dict[tuple[str, ...], dict[str, tuple[Result, ...]]] = field(default_factory=dict)
+    _judged: dict[tuple[str, ...], dict[str, tuple[Result, ...]]] = field(default_factory=dict)
     _read: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
 
-    def evaluate(self, metrics: Metrics, weights: Weights | None = None) -> dict[str, tuple[Result, ...]]:
+    def evaluate(
+        self, metrics: Metrics, weights: Weights | None = None, bounds: bool = False
+    ) -> dict[str, tuple[Result, ...]]:
         """The results of each system."""
         truth, how = self.truth, dict(self.how)
         if all(metric.declaration.reads == "ranking" for metric in parse_all(metrics)):
-            how = {name: value for name, value in how.items() if name not in _BESIDE or isinstance(value, Integral)}
-        if isinstance(truth, str):
-            truth = queried(truth)
+            how = {name: value for name, value in how.items() if name not in _SIDE_INFO or isinstance(value, Integral)}
         every = [run for several in self.runs.values() for run in several]
         if is_path(truth) and all(map(is_path, every)):  # read once
             columns = how["columns"]
             truth = opened(truth, "truth", columns, every[0])
             how["columns"] = {"run": roles_of(columns, "run")} if columns else None
-        return {
-            name: tuple(evaluate(truth, run, metrics, weights=weights, **how) for run in several)
-            for name, several in self.runs.items()
-        }
+        results = {}
+        for name, several in self.runs.items():
+            with naming_run(name):
+                results[name] = tuple(
+                    evaluate(truth, run, metrics, weights=weights, bounds=bounds, **how) for run in several
+                )
+        return results
 
     def judged(self, *labels: str) -> dict[str, tuple[Result, ...]] | None:
-        """How much of what each system returned is judged; None where looking again takes long, or cannot be done."""
+        """Judged rates of each system; None where evaluating again is slow or impossible."""
         if self._is_long or self.truth is None:
             return None
-        if labels not in self._seen:
-            self._seen[labels] = self.evaluate(labels)
-        return self._seen[labels]
+        if labels not in self._judged:
+            self._judged[labels] = self.evaluate(labels)
+        return self._judged[labels]
 
     @cached_property
     def _is_long(self) -> bool:
-        """Does looking again take long, or can it not be done."""
+        """Whether evaluating again is slow or impossible."""
         sides = (self.truth, *(run for several in self.runs.values() for run in several))
         return any(is_large(side) or side == "-" if is_path(side) else is_spark(side) for side in sides)
 
     def explains(self, metric: str, *names: str) -> bool:
-        """Can it be told which items moved between these runs, and what that made of a metric."""
-        if parse_one(metric).declaration.reads == "shown":
+        """Whether `explain` supports the metric and these runs."""
+        if parse_one(metric).declaration.reads == "recommendations":
             return False
         single = all(len(self.runs[name]) == 1 for name in names)
         if self._is_long or self.truth is None:
             return False
-        return single and all(self.how.get(name) is None for name in _BEFORE)
+        return single and all(self.how.get(name) is None for name in _TRANSFORMS)
 
-    def explain(self, names: tuple[str, str], metric: str, query: Any) -> Any:
-        """Which items moved between two runs."""
+    def explain(self, names: tuple[str, str], metric: str, query: Hashable) -> Any:
+        """The items of a query that moved between two runs."""
         for name in names:
             if len(self.runs[name]) > 1:
-                raise ValueError(f"{name} has several runs; explain two: rs.explain(truth, (a, b), {metric!r}, ...)")
-        how = {name: value for name, value in self.how.items() if name not in (*_BEFORE, *_BESIDE)}
-        for name in (name for name in _BEFORE if self.how.get(name) is not None):
-            raise ValueError(f"explain takes no {name}=; give it the lists as they are measured")
+                raise InputError(f"{name} has several runs; explain two: rs.explain(truth, (a, b), {metric!r}, ...)")
+        how = {name: value for name, value in self.how.items() if name not in (*_TRANSFORMS, *_SIDE_INFO)}
+        for name in (name for name in _TRANSFORMS if self.how.get(name) is not None):
+            raise InputError(f"explain takes no {name}=; give it the lists after that step")
         truth, first, second = self._sides(names)
-        if all(isinstance(side, Mapping) for side in (truth, first, second)):  # one query is enough, and quicker
-            truth, first, second = (_only(side, query) for side in (truth, first, second))
         return explain(truth, (first, second), metric, query=query, **how)
 
     def _sides(self, names: tuple[str, str]) -> list[Any]:
@@ -193,57 +265,77 @@ class Origin:
         return self._read[names]
 
     def column(self, name: str) -> dict[Any, Hashable]:
-        """Each query's value in a column of the truth."""
+        """The value of each query in a column of the truth."""
         return groups_of(self.truth, name, self.how["columns"])
 
 
-def _only(side: Mapping[Any, Any], query: Any) -> dict[Any, Any]:
-    return {query: side[query]} if query in side else {}
-
-
-def judged_beside(metrics: Metrics, convention: str | Convention, choices: ByName) -> list[str]:
-    """What to measure too, where the runs are not at hand later: how much is judged, as deep as the metrics look."""
+def judged_rate(metrics: Metrics, convention: str | Convention, choices: ByName) -> list[str]:
+    """Judged rates at the cutoffs of the metrics, to evaluate where the runs are not available later."""
     plans = make_plans(metrics, convention, choices)
     cuts = {plan.arguments.get("k") or UNCUT for plan in plans if plan.metric.declaration.kind == "ranking"}
     return [label for k in sorted(cuts) if (label := f"judged@{k}") not in {plan.label for plan in plans}]
 
 
 def _named(runs: Any) -> dict[str, tuple[Any, ...]]:
-    """The runs by name, in a tuple each."""
+    """A tuple of runs per name."""
     if isinstance(runs, Mapping):
         for name, run in runs.items():
             if isinstance(run, Result):
-                raise TypeError(f"runs[{name!r}] is a result; leave the truth out: rs.compare({{name: result, ...}})")
+                raise InputTypeError(
+                    f"runs[{name!r}] is a result; leave the truth out: rs.compare({{name: result, ...}})"
+                )
             if _is_list(run):
-                raise TypeError(f"runs[{name!r}] is one list of items; give runs by name: runs={{'mine': run, ...}}")
+                raise InputTypeError(
+                    f"runs[{name!r}] is one list of items; give runs by name: runs={{'mine': run, ...}}"
+                )
         return {str(name): tuple(run) if isinstance(run, (list, tuple)) else (run,) for name, run in runs.items()}
     if not isinstance(runs, (list, tuple)) or not all(map(is_path, runs)):
-        raise TypeError("runs= is a dict of runs by name, or a list of files")
-    short = [os.path.basename(os.fspath(run)) for run in runs]
-    names = short if len(set(short)) == len(short) else [os.fspath(run) for run in runs]
+        raise InputTypeError("runs= is a dict of runs by name, or a list of files")
+    basenames = [os.path.basename(os.fspath(run)) for run in runs]
+    names = basenames if len(set(basenames)) == len(basenames) else [os.fspath(run) for run in runs]
     if len(set(names)) < len(names):
-        raise ValueError(f"a file is there twice: {', '.join(names)}")
+        raise InputError(f"a file is there twice: {', '.join(names)}")
     return {name: (run,) for name, run in zip(names, runs, strict=True)}
 
 
 def _is_list(run: Any) -> bool:
-    """Is it what a query has, not what a run is: items with scores, or items."""
+    """Whether it is the list of a single query instead of a run."""
     if isinstance(run, Mapping):
         return any(isinstance(score, (int, float)) for score in run.values())
     return isinstance(run, (list, tuple)) and any(
-        isinstance(one, (int, float)) or (isinstance(one, str) and not os.path.exists(one)) for one in run
+        isinstance(item, (int, float)) or (isinstance(item, str) and not os.path.exists(item)) for item in run
     )
 
 
-def needed(difference: float, deviation: float, power: float = 0.8, confidence: float = 0.95) -> int:
-    """How many queries find a true difference so often, before there is any data.
+def sample_size(difference: float, deviation: float, power: float = 0.8, confidence: float = 0.95) -> int:
+    """Number of queries needed to detect a true difference, for planning an experiment.
 
-    difference: of the two means, in the metric's unit. deviation: the standard deviation of the queries' differences;
-    of nDCG@10 it often is 0.2 to 0.3, of the reciprocal rank 0.3 to 0.5.
+    Parameters
+    ----------
+    difference : float
+        Difference of the two means, in the metric's unit.
+    deviation : float
+        Standard deviation of the per-query differences; typically 0.2 to 0.3 for nDCG@10, 0.3 to 0.5 for the
+        reciprocal rank.
+    power : float, default 0.8
+        Probability of detecting it.
+    confidence : float, default 0.95
+        Confidence level of the two-sided test.
 
-    >>> rs.needed(difference=0.01, deviation=0.27)
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        If the difference or the deviation is 0.
+
+    Examples
+    --------
+    >>> rs.sample_size(difference=0.01, deviation=0.27)
     5724
     """
-    if not difference or not deviation > 0:
-        raise ValueError(f"difference={difference!r} and deviation={deviation!r} must not be 0")
-    return int(statistics.needed(abs(difference) / deviation, power, 1 - confidence).whole)
+    if not (isinstance(difference, Real) and difference and isinstance(deviation, Real) and deviation > 0):
+        raise InputError(f"difference={difference!r} and deviation={deviation!r} must be numbers, and must not be 0")
+    return int(statistics.sample_size(abs(difference) / deviation, power, 1 - confidence).whole)

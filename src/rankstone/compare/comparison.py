@@ -1,151 +1,289 @@
-"""What `rs.compare` answers: is one run better than another, how sure is that, and for whom."""
+"""The result of `rs.compare`: differences between runs, with their uncertainty and verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from rankstone.compare.breakdown import Changes, Leaderboard, Records, Slices, changes_of, leaderboard_of, slices_of
-from rankstone.compare.caveats import Doubt
+from rankstone.compare.breakdown import (
+    Leaderboard,
+    QueryChanges,
+    Records,
+    Slices,
+    changes_of,
+    leaderboard_of,
+    slices_of,
+)
+from rankstone.compare.caveats import Caveat
 from rankstone.compare.config import Groups, Rules, make_rules
 from rankstone.compare.differences import Difference, Experiment
 from rankstone.compare.pairing import Paired
 from rankstone.compare.summary import answer_of
+from rankstone.errors import InputError, InputTypeError
 from rankstone.metrics.registry import Value, parse_all
 from rankstone.results.answer import Answer, queries
 from rankstone.results.definition import Definitions, cutoffs_of, ids_alike, label_of
+from rankstone.results.schema import stamp
 from rankstone.statistics.paired import name_of
 
 if TYPE_CHECKING:
-    from rankstone.compare.compare import Origin
+    from rankstone.compare.compare import InputOrigin
     from rankstone.plots.plot import Plot
     from rankstone.results.result import Result
     from rankstone.typing import Metrics, Path
 
+T = TypeVar("T")
+
 
 class Comparison(Records[Difference]):
-    """Runs on the same queries: differences of means, how sure they are, and a verdict for each.
+    """Differences between the means of runs on the same queries, with intervals, p-values and verdicts.
 
-    `comparison["neural", "ndcg@10"]` is a `Difference`; `comparison["neural"]` has one for each metric. Without a
-    baseline, name both runs: `comparison["bm25", "neural", "ndcg@10"]`. Iterating gives all of them.
+    `comparison["neural", "ndcg@10"]` is a `Difference`; `comparison["neural"]` is a dict of them by metric. Without a
+    baseline, name both runs: `comparison["bm25", "neural", "ndcg@10"]`. Iterating yields all differences.
+
+    A verdict is "better", "worse" ("higher", "lower" where neither direction is better), "inconclusive",
+    "equivalent (margin 0.01)", or "identical" if all queries have the same values in both runs.
+
+    Examples
+    --------
+    >>> truth = {q: {"a": 1} for q in range(30)}
+    >>> runs = {"old": {q: ["b", "a"] for q in truth}, "new": {q: ["a"] if q % 3 else ["b", "a"] for q in truth}}
+    >>> comparison = rs.compare(truth, runs, "rr")
+    >>> comparison["new", "rr"].verdict
+    'better'
     """
 
     _names = ("metric", "baseline", "run", "first", "second", "difference", "relative", "low", "high", "p", "adjusted",
               "wins", "ties", "losses", "queries", "verdict")  # fmt: skip
 
-    experiment: Experiment
+    _experiment: Experiment
 
-    def __init__(self, data: Experiment) -> None:
-        self.experiment, self.paired, self.rules = data, data.paired, data.rules
-        self.names, self.labels, self.baseline = data.names, data.labels, data.baseline
-        self.differences = self.records = data.differences
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        self._records = experiment.differences
 
     def __getitem__(self, key: str | tuple[str, ...]) -> Any:
-        """A `Difference`, or those of all metrics."""
-        data, names = self.experiment, key if isinstance(key, tuple) else (key,)
-        runs = [name for name in names if name in self.names]
-        metrics = [label_of(name, data.samples) for name in names if name not in self.names]
+        """A `Difference`, or a dict of those of all metrics."""
+        data, names = self._experiment, key if isinstance(key, tuple) else (key,)
+        runs = [name for name in names if name in self.runs]
+        metrics = [label_of(name, data.samples) for name in names if name not in self.runs]
         if len(metrics) > 1 or len(runs) > 2:
             raise KeyError(f"{key!r}: name a run and a metric, or two runs and a metric")
         of_runs = data.select(runs)
-        found = {of.metric: of for of in of_runs if metrics in ([], [of.metric])}
-        if not found or len(of_runs) > len(self.labels):
-            pairs = ", ".join(f"{self.names[a]!r} and {self.names[b]!r}" for a, b in data.pairs)
+        by_metric = {of.metric: of for of in of_runs if metrics in ([], [of.metric])}
+        if not by_metric or len(of_runs) > len(self.metrics):
+            pairs = ", ".join(f"{self.runs[a]!r} and {self.runs[b]!r}" for a, b in data.pairs)
             raise KeyError(f"{key!r} names no pair of runs, or several; there are {pairs}")
-        return found[metrics[0]] if metrics else found
+        return by_metric[metrics[0]] if metrics else by_metric
+
+    @property
+    def baseline(self) -> str | None:
+        """Name of the run that all others are compared with; None if all pairs are compared."""
+        return self._experiment.baseline
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """Names of the runs."""
+        return self._experiment.names
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return self._experiment.labels
 
     @property
     def definitions(self) -> Definitions:
-        """What each number means, by metric."""
-        return self.experiment.definitions
+        """Definition of each metric, by its name."""
+        return self._experiment.definitions
 
-    # -- for whom, and why -----------------------------------------------------------------------------------
+    # -- per query, per group, per run -----------------------------------------------------------------------
 
-    def queries(self, *key: str) -> Changes:
-        """The queries by change, those that won most first: `comparison.queries("neural", "ndcg@10")`.
+    def queries(self, *key: str) -> QueryChanges:
+        """The queries in order of their change, the largest improvement first.
 
-        Each has both values and the change; `.explain()` shows which items moved, if the runs are at hand.
+        Parameters
+        ----------
+        *key : str
+            A run and a metric, where there are several: `comparison.queries("neural", "ndcg@10")`.
+
+        Returns
+        -------
+        QueryChanges
+            Both values and the change per query; `.explain()` of a query lists the items that moved.
         """
-        return changes_of(self.experiment.select_one(key))
+        return changes_of(self._experiment.select_one(key))
 
     def slices(self, by: str | Groups, *key: str) -> Slices:
-        """The differences by group of queries, and a test of whether the groups differ at all.
+        """The differences per group of queries, and an F test of whether the groups differ.
 
-        by: each query's group, as a dict or in order. Groups of less than 20 queries are one, `other`. key: a run, a
-        metric or both, if not all are wanted.
+        Parameters
+        ----------
+        by : str, dict or sequence
+            The group of each query: a column of the truth, a dict by query id, or one group per query in order.
+            Groups of fewer than 20 queries are merged into "other".
+        *key : str
+            A run, a metric or both, to select differences; by default all.
+
+        Returns
+        -------
+        Slices
         """
-        return slices_of(self.experiment, self.experiment.groups(by), self.experiment.select(key))
+        return slices_of(self._experiment, self._experiment.groups(by), self._experiment.select(key))
 
     def leaderboard(self, metric: str | None = None) -> Leaderboard:
-        """The runs by their means, with the ranks that each may have, and those that cannot be told from the best."""
-        if metric is None and len(self.labels) > 1:
-            raise ValueError(f"name one of the metrics: {', '.join(self.labels)}")
-        label = self.labels[0] if metric is None else label_of(metric, self.experiment.samples)
-        return leaderboard_of(self.experiment, label)
+        """The runs in order of their means, with a confidence set of ranks for each.
+
+        Parameters
+        ----------
+        metric : str, optional
+            The metric to rank by; required if there are several.
+
+        Returns
+        -------
+        Leaderboard
+            `.best` are the runs that are statistically tied for first.
+        """
+        if metric is None and len(self.metrics) > 1:
+            raise InputError(f"name one of the metrics: {', '.join(self.metrics)}")
+        label = self.metrics[0] if metric is None else label_of(metric, self._experiment.samples)
+        return leaderboard_of(self._experiment, label)
 
     def plot(self, kind: str, *key: str, by: str | Groups | None = None) -> Plot:
-        """A picture: one of `compare.plot_kinds.KINDS`, as "forest", or a metric by cutoff, as "ndcg@{1..100}".
+        """A plot of the comparison, with its numbers in `.data`.
 
-        key: a run and a metric, where there are several: `comparison.plot("queries", "neural", "ndcg@10")`. by: each
-        query's group, for "slices".
+        Parameters
+        ----------
+        kind : str
+            "forest", "queries", "scatter", "slices", "power", "leaderboard", or a metric at many cutoffs
+            ("ndcg@{1..100}").
+        *key : str
+            A run and a metric, where there are several: `comparison.plot("queries", "neural", "ndcg@10")`.
+        by : str, dict or sequence, optional
+            The group of each query, for "slices".
+
+        Returns
+        -------
+        Plot
+            Shows itself in a notebook; `.save(path)` writes SVG, PNG or PDF.
         """
-        from rankstone.compare.plot_kinds import by_cutoff, plot_of  # pictures are for those who look
+        from rankstone.compare.plot_kinds import by_cutoff, plot_of  # plots load on demand
 
         if "@" in kind:
             name, labels, ks = cutoffs_of(kind)
-            return by_cutoff(self.experiment.with_metrics(labels).single(), labels, ks, name)
-        return plot_of(self, kind, key, self.experiment.by if by is None else by)
+            return by_cutoff(self._experiment.with_metrics(labels).single(), labels, ks, name)
+        return plot_of(self, kind, key, self._experiment.by if by is None else by)
+
+    # -- power -----------------------------------------------------------------------------------------------
 
     def power(self, difference: float) -> dict[tuple[str, ...], float]:
-        """How often a true difference of this size would be found, by run and metric."""
-        return {self.experiment.key(of): of.power(difference) for of in self}
+        """Statistical power for a true difference of a given size.
 
-    def needed(self, difference: float, power: float = 0.8) -> dict[tuple[str, ...], int]:
-        """How many queries like these would find a true difference of this size so often, by run and metric."""
-        return {self.experiment.key(of): of.needed(difference, power) for of in self}
+        Parameters
+        ----------
+        difference : float
+            The true difference of the means, in the metric's unit.
+
+        Returns
+        -------
+        dict
+            Power by run and metric.
+        """
+        return self._by_key(lambda of: of.power(difference))
+
+    def sample_size(self, difference: float, power: float = 0.8) -> dict[tuple[str, ...], int]:
+        """Number of queries needed to detect a true difference.
+
+        Parameters
+        ----------
+        difference : float
+            The true difference of the means, in the metric's unit.
+        power : float, default 0.8
+            Probability of detecting it.
+
+        Returns
+        -------
+        dict
+            Number of queries by run and metric.
+        """
+        return self._by_key(lambda of: of.sample_size(difference, power))
 
     def detectable(self, power: float = 0.8, queries: int | None = None) -> dict[tuple[str, ...], float]:
-        """The difference that would be found so often, by run and metric; queries: with so many like these."""
-        return {self.experiment.key(of): of.detectable(power, queries) for of in self}
+        """Smallest difference that would be detected.
+
+        Parameters
+        ----------
+        power : float, default 0.8
+            Probability of detecting it.
+        queries : int, optional
+            Number of queries; by default as many as there are.
+
+        Returns
+        -------
+        dict
+            Smallest detectable difference by run and metric, in the metric's unit.
+        """
+        return self._by_key(lambda of: of.detectable(power, queries))
 
     def probabilities(self, margin: float = 0.0) -> dict[tuple[str, ...], dict[str, float]]:
-        """How likely each run is worse, the same within the margin, and better, by run and metric."""
-        return {self.experiment.key(of): of.probabilities(margin) for of in self}
+        """Posterior probabilities that a run is worse, equivalent and better, under a flat prior.
 
-    # -- what it says ----------------------------------------------------------------------------------------
+        Parameters
+        ----------
+        margin : float, default 0.0
+            Differences up to this size count as "same".
+
+        Returns
+        -------
+        dict
+            By run and metric: a dict with "worse", "same" and "better".
+        """
+        return self._by_key(lambda of: of.probabilities(margin))
+
+    def _by_key(self, function: Callable[[Difference], T]) -> dict[tuple[str, ...], T]:
+        return {self._experiment.key(of): function(of) for of in self}
+
+    # -- verdicts --------------------------------------------------------------------------------------------
 
     @property
-    def warnings(self) -> dict[tuple[str, ...], tuple[Doubt, ...]]:
-        """What should be known before a difference is believed, by run and metric, where there is anything."""
-        return {self.experiment.key(of): of.warnings for of in self if of.warnings}
+    def caveats(self) -> dict[tuple[str, ...], tuple[Caveat, ...]]:
+        """Caveats by run and metric, where there are any."""
+        return {key: caveats for key, caveats in self._by_key(lambda of: of.caveats).items() if caveats}
 
     @property
     def verdicts(self) -> dict[tuple[str, ...], str]:
-        """The verdicts by run and metric."""
-        return {self.experiment.key(of): of.verdict for of in self}
+        """Verdicts by run and metric."""
+        return self._by_key(lambda of: of.verdict)
 
-    def answer(self) -> Answer:
-        """What is printed."""
-        return self._answer
+    @property
+    def notes(self) -> list[str]:
+        """The lines printed under the table: test and correction, power, caveats."""
+        return list(self._summary.notes)
+
+    # -- export ----------------------------------------------------------------------------------------------
+
+    def _answer(self) -> Answer:
+        """The printed table."""
+        return self._summary
 
     @cached_property
-    def _answer(self) -> Answer:
-        by = self.experiment.by
-        return answer_of(self.experiment, None if by is None else self.slices(by).answer())
+    def _summary(self) -> Answer:
+        by = self._experiment.by
+        return answer_of(self._experiment, None if by is None else self.slices(by)._answer())
 
-    def remarks(self) -> list[str]:
-        """The test, what would have been found, and what should be known before this is believed."""
-        return list(self._answer.notes)
+    def _columns(self) -> dict[str, Any]:
+        ends = ("lowest", "highest") if self._experiment.paired.is_bounded else ()
+        return {**super()._columns(), **{name: [getattr(of.bounds, name) for of in self] for name in ends}}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: rules, means, differences with their warnings, and definitions."""
-        rules = self.rules
+        """Plain data for JSON: options, means, differences with their caveats, and definitions."""
+        data, rules = self._experiment, self._experiment.rules
         return {
-            "runs": list(self.names),
+            **stamp("comparison"),
+            "runs": list(self.runs),
             "baseline": self.baseline,
-            "metrics": list(self.labels),
-            "queries": len(self.paired.queries),
+            "metrics": list(self.metrics),
+            "queries": len(data.paired.queries),
             "test": name_of(rules.test),
             "correction": rules.correction,
             "confidence": rules.confidence,
@@ -154,48 +292,48 @@ class Comparison(Records[Difference]):
             "resamples": rules.resamples if rules.is_random else None,
             "seed": rules.seed if rules.is_random else None,
             "means": {
-                label: dict(zip(self.names, sample.means.tolist(), strict=True))
-                for label, sample in self.experiment.samples.items()
+                label: dict(zip(self.runs, sample.means.tolist(), strict=True))
+                for label, sample in data.samples.items()
             },
             "differences": [difference.to_dict() for difference in self],
-            "remarks": self.remarks(),
+            "notes": self.notes,
             "definitions": {label: definition.to_dict() for label, definition in self.definitions.items()},
         }
 
     def write(self, path: Path, format: str | None = None) -> None:  # noqa: A002
-        """Write to a file, as its name ends or as `format` says: txt, md, tex, html, csv, tsv, json, jsonl, parquet."""
+        """Write the comparison to a file, in the format of its extension.
+
+        Parameters
+        ----------
+        path : str or PathLike
+            The file. "-" is standard output.
+        format : str, optional
+            txt, md, tex (the printed table), html (the page of `report`), csv, tsv, json, jsonl or parquet.
+        """
         from rankstone.results.export import result_format, write_answer
 
         write_answer(self, path, result_format(path, format), {})
 
     def report(self) -> str:
-        """A page to look at: answers, pictures, queries, definitions; one file of HTML, which asks nobody."""
+        """An HTML page with verdicts, plots, queries and definitions: one file, without external requests."""
         from rankstone.compare.report import report_of
 
-        return report_of(self.experiment)
-
-    def to_markdown(self) -> str:
-        """The table as Markdown."""
-        return self.render("markdown")
-
-    def to_latex(self) -> str:
-        """A table for a paper: the means, best ones in bold, a dagger where a run is better than the baseline."""
-        return self.render("latex")
+        return report_of(self._experiment)
 
 
 # -- from results --------------------------------------------------------------------------------------------
 
 
-def compare_results(given: object, metrics: Metrics | None = None, **options: Value) -> Comparison:
-    """Results by name, compared: `rs.compare` where nothing is left to evaluate."""
+def compare_results(results: object, metrics: Metrics | None = None, **options: Value) -> Comparison:
+    """Compare results by name: `rs.compare` without evaluating anything."""
     for name, value in options.items():
         if name not in (*Rules._fields, *_OPTIONS) and value is not None:
-            raise TypeError(f"{name}= goes with a truth and runs; results have been made already")
-    systems = _results_by_name(given)
+            raise InputTypeError(f"{name}= goes with a truth and runs; these results are already evaluated")
+    systems = _results_by_name(results)
     (name, (first, *_)), *_ = systems.items()
-    labels = _shared([result for results in systems.values() for result in results], metrics)
-    for other, results in systems.items():
-        for result in results:
+    labels = _shared([result for several in systems.values() for result in several], metrics)
+    for other, several in systems.items():
+        for result in several:
             if result is first:
                 continue
             for label in labels:
@@ -205,27 +343,31 @@ def compare_results(given: object, metrics: Metrics | None = None, **options: Va
 
 
 def _check_same_definition(first: Result, other: Result, label: str, names: tuple[str, str]) -> None:
-    """Stop if a metric is not the same number in two results."""
-    measured = first.measurement, other.measurement
-    if all(one.has_lists for one in measured) and measured[0].plan(label) == measured[1].plan(label):
-        return  # definitions take time to write
-    for name, (ours, theirs) in first.definitions[label].differences(other.definitions[label]).items():
-        raise ValueError(
-            f"{label} is not the same number in both: {name} is {ours!r} in {names[0]}, {theirs!r} in {names[1]}"
+    """Raise an error if two results define a metric differently."""
+    ours, theirs = first._measurement, other._measurement
+    if ours.has_lists and theirs.has_lists and ours.plan(label) == theirs.plan(label):
+        return  # definitions are slow to write
+    for name, values in first.definitions[label].differences(other.definitions[label]).items():
+        raise InputError(
+            f"{label} is not the same number in both: {name} is {values[0]!r} in {names[0]}, "
+            f"{values[1]!r} in {names[1]}"
         )
 
 
 def _check_same_truth(first: Result, other: Result, names: tuple[str, str]) -> None:
-    """Stop if two results have different truths."""
-    if first.measurement.same_truth(other.measurement) or first.inputs["truth"] == other.inputs["truth"]:
+    """Raise an error if two results have different truths."""
+    if (
+        first._measurement.same_truth(other._measurement)
+        or first._measurement.inputs["truth"] == other._measurement.inputs["truth"]
+    ):
         return
     ours, theirs = ids_alike([first.queries, other.queries])
     for these, those, which in ((ours, theirs, names[1]), (theirs, ours, names[0])):
-        known = set(those)
-        lost = [query for query in these if query not in known]
-        if lost:
-            raise ValueError(f"the truths differ: {which} lacks {queries(len(lost))}, such as {lost[0]!r}")
-    raise ValueError("the truths differ: the same queries, but with other grades")
+        other_queries = set(those)
+        missing = [query for query in these if query not in other_queries]
+        if missing:
+            raise InputError(f"the truths differ: {which} lacks {queries(len(missing))}, such as {missing[0]!r}")
+    raise InputError("the truths differ: the same queries, but with other grades")
 
 
 _OPTIONS = ("baseline", "by", "clusters", "origin", "command")
@@ -238,60 +380,63 @@ def compare_systems(
     baseline: str | None = None,
     by: str | Groups | None = None,
     clusters: str | Groups | None = None,
-    origin: Origin | None = None,
+    origin: InputOrigin | None = None,
     command: str = "",
     **rules: Value,
 ) -> Comparison:
-    """Results of the same metrics and the same truth, compared by some `Rules`."""
+    """Compare results of the same metrics and the same truth."""
     names = list(systems)
     if len(names) < 2:
-        raise ValueError(f"there is one run only, {names[0]!r}; a comparison needs two")
+        only = f"one run only, {names[0]!r}" if names else "no run"
+        raise InputError(f"there is {only}; a comparison needs two")
     if baseline is None and len(names) == 2:
         baseline = names[0]
     if baseline is not None and baseline not in names:
-        raise ValueError(f"baseline={baseline!r} is none of the runs: {', '.join(map(repr, names))}")
-    made = make_rules(rules, baseline, labels)
-    clusters, by = (_column(origin, given, what) for given, what in ((clusters, "clusters"), (by, "by")))
+        raise InputError(f"baseline={baseline!r} is none of the runs: {', '.join(map(repr, names))}")
+    for name in (name for name, results in systems.items() if not results):
+        raise InputError(f"run {name!r} is an empty sequence; pass a run, or several of one system")
+    options = make_rules(rules, baseline, labels)
+    clusters, by = (_column(origin, groups, name) for groups, name in ((clusters, "clusters"), (by, "by")))
     paired = Paired(systems, clusters)
-    for trait, value in (("clusters", clusters), ("population", made.population)):
+    for trait, value in (("clusters", clusters), ("population", options.population)):
         if value is not None:
-            made.require(trait, f"{trait}=")
+            options.require(trait, f"{trait}=")
     for label in labels:
-        plan = paired.first.plan_of(label)
+        plan = paired.first._measurement.plan(label)
         if plan.of_all_lists or (plan.is_pooled and len(paired.queries) > plan.jackknife_groups):
-            made.require("clusters", f"groups of lists, which are left out in turn to compare {label}")
-    return Comparison(Experiment(paired, tuple(labels), baseline, made, by, origin, command))
+            options.require("clusters", f"groups of lists, which are left out in turn to compare {label}")
+    return Comparison(Experiment(paired, tuple(labels), baseline, options, by, origin, command))
 
 
-def _results_by_name(given: object) -> dict[str, tuple[Result, ...]]:
-    """Results by their runs' names, in a tuple each."""
-    wanted = "give runs=, or a dict of results by name: rs.compare({'old': result, 'new': other})"
-    if not isinstance(given, Mapping) or not given:
-        raise TypeError(f"there is nothing to compare with; {wanted}")
+def _results_by_name(by_name: object) -> dict[str, tuple[Result, ...]]:
+    """A tuple of results per run name."""
+    expected = "give runs=, or a dict of results by name: rs.compare({'old': result, 'new': other})"
+    if not isinstance(by_name, Mapping) or not by_name:
+        raise InputTypeError(f"there is nothing to compare with; {expected}")
     systems = {}
-    for name, value in given.items():
+    for name, value in by_name.items():
         several = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-        for one in several:
-            if not hasattr(one, "measurement"):
-                raise TypeError(f"{name!r} is {type(one).__name__}, not a result; {wanted}")
+        for result in several:
+            if not hasattr(result, "_measurement"):
+                raise InputTypeError(f"{name!r} is {type(result).__name__}, not a result; {expected}")
         systems[str(name)] = several
     return systems
 
 
 def _shared(results: Sequence[Result], metrics: Metrics | None) -> list[str]:
-    """The metrics that all results have, or those that are asked for."""
+    """The requested metrics; by default those that all results have."""
     if metrics is not None:
         return [label_of(metric, result) for metric in parse_all(metrics) for result in results][:: len(results)]
-    both = [label for label in results[0] if all(label in result for result in results[1:])]
-    if not both:
-        raise ValueError(f"no metric in common: {' and '.join(dict.fromkeys(', '.join(result) for result in results))}")
-    return both
+    common = [label for label in results[0] if all(label in result for result in results[1:])]
+    if not common:
+        raise InputError(f"no metric in common: {' and '.join(dict.fromkeys(', '.join(result) for result in results))}")
+    return common
 
 
-def _column(origin: Origin | None, given: Any, what: str) -> Any:
-    """Groups as they are given, or a column of the truth."""
-    if not isinstance(given, str):
-        return given
+def _column(origin: InputOrigin | None, groups: Any, name: str) -> Any:
+    """The groups themselves, or a column of the truth by its name."""
+    if not isinstance(groups, str):
+        return groups
     if origin is None:
-        raise ValueError(f"{what}={given!r}: results have no columns; give a dict by query")
-    return origin.column(given)
+        raise InputError(f"{name}={groups!r}: results have no columns; give a dict by query")
+    return origin.column(groups)

@@ -1,4 +1,4 @@
-"""Differences of means: how large they are, how sure, with a verdict for each, and how many queries would be needed."""
+"""Differences of means: size, uncertainty, verdict, and power."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.align.alignment import Bools, Floats, Ints
-from rankstone.compare.caveats import Doubt, caveats_of
+from rankstone.compare.caveats import Caveat, caveats_of
 from rankstone.compare.config import Groups, Rules
 from rankstone.compare.pairing import Paired, Sample
+from rankstone.errors import InputError
 from rankstone.metrics.registry import parse_one
 from rankstone.results.definition import Definitions, groups_in_order, label_of
-from rankstone.statistics.adjust import Correction, adjusted
+from rankstone.results.difference_bounds import DifferenceBounds
+from rankstone.statistics.corrections import Correction, adjusted
 from rankstone.statistics.paired import PairedSample, PairedTest
-from rankstone.statistics.power import Effect, detectable, effect, needed, noncentral_power, wins_ties_losses
-from rankstone.statistics.student import Student
+from rankstone.statistics.power import Effect, detectable, effect, noncentral_power, sample_size, wins_ties_losses
+from rankstone.statistics.student_t import Student
 
 if TYPE_CHECKING:
-    from rankstone.compare.compare import Origin
+    from rankstone.compare.compare import InputOrigin
     from rankstone.results.result import Result
 
 _DIRECTIONS = {"higher": 1, "lower": -1, "neither": 0}
@@ -31,25 +33,25 @@ _DIRECTIONS = {"higher": 1, "lower": -1, "neither": 0}
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """What is compared and how; the functions over a comparison read this."""
+    """The data and options of a comparison."""
 
     paired: Paired
     labels: tuple[str, ...]
     baseline: str | None  # None: all pairs of runs
     rules: Rules
     by: Groups | None = None
-    origin: Origin | None = None  # truth and runs, where they are at hand
-    command: str = ""  # the line that made it, where it was made by the command
+    origin: InputOrigin | None = None  # truth and runs, where available
+    command: str = ""  # the command line that made it, if any
     _samples: dict[tuple[str, bytes], Sample] = field(default_factory=dict)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the runs."""
+        """Names of the runs."""
         return tuple(self.paired.systems)
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
-        """The runs that are compared, by number: the second with the first."""
+        """Pairs of run numbers; the second is compared with the first."""
         numbers = range(len(self.names))
         if self.baseline is None:
             return list(combinations(numbers, 2))
@@ -62,7 +64,7 @@ class Experiment:
         return {label: self.paired.sample(label) for label in self.labels}
 
     def sample(self, label: str, inside: Bools) -> Sample:
-        """Those of some of the queries."""
+        """The values of a subset of the queries."""
         key = label, inside.tobytes()
         if key not in self._samples:
             self._samples[key] = self.paired.sample(label, inside)
@@ -75,89 +77,89 @@ class Experiment:
 
     @cached_property
     def definitions(self) -> Definitions:
-        """What each number means, by metric."""
+        """Definition of each metric."""
         return Definitions({label: self.paired.first.definitions[label] for label in self.labels})
 
     @property
     def is_weighted(self) -> bool:
-        """Are the means weighted."""
-        return self.paired.first.plan_of(self.labels[0]).averaging.weighted
+        """Whether the means are weighted."""
+        return self.paired.first._measurement.plan(self.labels[0]).averaging.weighted
 
     def is_whole(self, label: str) -> bool:
-        """Are the queries that count all that there are."""
+        """Whether the queries are the whole population."""
         return self.rules.population == len(self.samples[label].values)
 
     def tested(self, values: Floats, pairs: Sequence[tuple[int, int]], clusters: Ints | None) -> PairedSample:
-        """Values as tests and corrections read them."""
+        """The input of tests and corrections."""
         rules = self.rules
         return PairedSample(values, pairs, clusters, rules.population, rules.resamples, rules.seed, rules.threads)
 
     def stacked(self, labels: Sequence[str], pairs: Sequence[tuple[int, int]]) -> PairedSample:
-        """The values of some metrics and all runs side by side, in an order of the queries that is always the same."""
+        """The values of several metrics and all runs as columns, in a canonical order of the queries."""
         n, runs = len(self.paired.queries), len(self.names)
         columns = np.zeros((n, runs * len(self.samples)))
         clusters = self.paired.clusters
         for at, sample in enumerate(self.samples.values()):
-            columns[sample.kept, at * runs : (at + 1) * runs] = sample.values
-            if clusters is None and sample.clusters is not None:  # pieces that were left out in turn
+            columns[sample.mask, at * runs : (at + 1) * runs] = sample.values
+            if clusters is None and sample.clusters is not None:  # groups of the jackknife
                 clusters = np.arange(n)
-                clusters[sample.kept] = sample.clusters
+                clusters[sample.mask] = sample.clusters
         order, starts = self.paired.order, [self.labels.index(label) * runs for label in labels]
-        both = [(start + a, start + b) for start in starts for a, b in pairs]
-        return self.tested(columns[order], both, None if clusters is None else clusters[order])
+        stacked_pairs = [(start + a, start + b) for start in starts for a, b in pairs]
+        return self.tested(columns[order], stacked_pairs, None if clusters is None else clusters[order])
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
-        """Of all metrics and pairs of runs."""
+        """The differences of all metrics and pairs of runs."""
         return tuple(_differences(self))
 
     def key(self, of: Difference) -> tuple[str, ...]:
-        """What a difference is found by."""
+        """The key of a difference in dicts by run and metric."""
         return (of.run, of.metric) if self.baseline is not None else (of.baseline, of.run, of.metric)
 
     def pair(self, of: Difference) -> str:
-        """The two runs in words; the baseline of all goes without saying."""
+        """The two runs in words, without a common baseline."""
         return of.run if self.baseline is not None else f"{of.run} than {of.baseline}"
 
     def is_of(self, difference: Difference, runs: Sequence[str]) -> bool:
-        """Is it between these runs, or one of them and the baseline."""
+        """Whether a difference is between these runs, or between one run and the baseline."""
         pair = (difference.baseline, difference.run)
         if len(runs) == 1:
             return difference.run == runs[0] if self.baseline is not None else runs[0] in pair
         return not runs or pair == tuple(runs)
 
     def select(self, key: Sequence[str]) -> list[Difference]:
-        """The differences of some runs and metrics."""
+        """The differences of the runs and metrics in the key; of all that it does not restrict."""
         runs = [name for name in key if name in self.names]
         metrics = {label_of(name, self.samples) for name in key if name not in self.names}
         return [of for of in self.differences if self.is_of(of, runs) and (not metrics or of.metric in metrics)]
 
     def select_one(self, key: Sequence[str]) -> Difference:
-        """The one difference of two runs and a metric."""
-        found = self.select(key)
-        if len(found) != 1:
+        """The only difference of a key."""
+        differences = self.select(key)
+        if len(differences) != 1:
             like = self.key(self.differences[0])
-            raise ValueError(f"{key!r} names {len(found)} differences; name a run and a metric, as {like}")
-        return found[0]
+            raise InputError(f"{key!r} names {len(differences)} differences; name a run and a metric, as {like}")
+        return differences[0]
 
     def groups(self, by: str | Groups) -> list[Hashable]:
-        """Each query's group; by: as given, or a column of the truth."""
+        """The group of each query; by: the groups themselves, or a column of the truth."""
         if isinstance(by, str):
             if self.origin is None:
-                raise ValueError(f"by={by!r}: these are results, whose truth is not at hand; give each query's group")
+                raise InputError(f"by={by!r}: results have no columns; give the group of each query")
             by = self.origin.column(by)
         return groups_in_order(by, self.paired.queries, "by")
 
     def single(self) -> dict[str, Result]:
-        """The result of each run; refused where there are several of one."""
+        """The only result of each run."""
         for name, results in self.paired.systems.items():
             if len(results) > 1:
-                raise ValueError(f"{name} has several runs; plot one of them")
+                raise InputError(f"{name} has several runs; plot one of them")
         return {name: results[0] for name, results in self.paired.systems.items()}
 
     def with_metrics(self, labels: Sequence[str]) -> Experiment:
-        """The same runs by other metrics, of the same lists, each by itself."""
-        systems = {name: [result.more(labels)] for name, result in self.single().items()}
+        """The same runs with other metrics of the same lists, without correction."""
+        systems = {name: [result._more(labels)] for name, result in self.single().items()}
         clusters = None if self.paired.clusters is None else self.paired.clusters.tolist()
         rules = self.rules._replace(primary=None, correction="none", margin=None, test="t")
         return Experiment(Paired(systems, clusters), tuple(labels), self.baseline, rules)
@@ -165,96 +167,202 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Difference:
-    """What a run's mean is above that of the baseline, and how sure that is."""
+    """The difference between the means of a run and its baseline, with its uncertainty and a verdict.
+
+    Attributes
+    ----------
+    baseline, run, metric : str
+        What is compared.
+    first, second : float
+        Means of the baseline and of the run.
+    difference : float
+        `second - first`, in the metric's unit.
+    low, high : float
+        Confidence interval of the difference.
+    p, adjusted : float
+        p-value, and p-value adjusted for multiple comparisons; NaN without a test.
+    wins, ties, losses : int
+        Number of queries where the run is better, equal and worse.
+    queries : int
+        Number of queries.
+    verdict : str
+        "better", "worse", "higher", "lower", "inconclusive", "equivalent (margin ...)" or "identical"; empty if the
+        metric is not a primary one.
+    direction : int
+        1 if a higher mean is better, -1 if a lower one is, 0 if neither.
+    """
 
     baseline: str
     run: str
     metric: str
-    first: float  # the mean of the baseline
-    second: float  # that of the run
-    difference: float  # in the metric's own unit
-    low: float  # the ends of the interval
+    first: float
+    second: float
+    difference: float
+    low: float
     high: float
-    p: float  # NaN where no test says anything
-    adjusted: float  # for the number of comparisons
-    wins: int  # queries where the run is better
+    p: float
+    adjusted: float
+    wins: int
     ties: int
     losses: int
     queries: int
-    verdict: str  # better, worse, same within the margin, not decided; empty if the metric is not a primary one
-    direction: int  # 1: a higher mean is better, -1: a lower one, 0: neither
+    verdict: str
+    direction: int
     _experiment: Experiment = field(repr=False, compare=False)
     _student: Student = field(repr=False, compare=False)  # of the differences, or of those of logarithms
     _is_log: bool = field(repr=False, compare=False)
 
     @property
     def relative(self) -> float:
-        """The difference as a share of the baseline's mean; NaN if that is 0."""
+        """The difference relative to the baseline's mean; NaN if that is 0."""
         return self.difference / self.first if self.first else math.nan
 
     @property
     def superiority(self) -> float:
-        """The share of queries where the run is better, equal ones counted half."""
+        """Probability of superiority: the share of queries where the run is better, ties counted half."""
         return (self.wins + self.ties / 2) / self.queries if self.queries else math.nan
 
     @cached_property
     def effect(self) -> Effect:
-        """The size of the difference in its own spread: d_z with an interval, and Hedges' correction of it."""
+        """Standardised effect size: d_z with an interval, and Hedges' correction."""
         return effect(*self._values, self._experiment.rules.confidence)
 
     @property
+    def _is_identical(self) -> bool:
+        """Whether all queries have the same value in both runs."""
+        first, second = self._values
+        return bool(self.queries) and not (second - first).any()
+
+    @property
     def _values(self) -> tuple[Floats, Floats]:
-        """Each query's part in the two means."""
+        """The contribution of each query to the two means."""
         values, names = self._experiment.samples[self.metric].values, self._experiment.names
         return values[:, names.index(self.baseline)], values[:, names.index(self.run)]
 
     @cached_property
-    def warnings(self) -> tuple[Doubt, ...]:
-        """What should be known before this is believed, each with a code and a sentence."""
+    def caveats(self) -> tuple[Caveat, ...]:
+        """What limits the difference's validity, each with a code and a sentence."""
         return tuple(caveats_of(self._experiment, self, *self._values))
+
+    @cached_property
+    def bounds(self) -> DifferenceBounds:
+        """Lowest and highest difference over all grades of the unjudged items; for `compare(bounds=True)`."""
+        data = self._experiment
+        if not data.paired.is_bounded:
+            raise InputError("the bounds were not computed: rs.compare(truth, runs, ..., bounds=True)")
+        return data.paired.bounds(data.samples[self.metric], self.baseline, self.run)
 
     @property
     def error(self) -> float:
-        """The standard error of the difference; of a geometric mean, that of its logarithm."""
+        """Standard error of the difference; of a geometric mean, that of its logarithm."""
         return float(self._student.error)
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """The ends of the interval of the difference, at another confidence."""
+        """Confidence interval of the difference at another level.
+
+        Parameters
+        ----------
+        confidence : float
+            Confidence level.
+
+        Returns
+        -------
+        tuple of two float
+        """
         low, high = (float(end) for end in self._student.interval(confidence))
         return (self._outer(low), self._outer(high)) if self._is_log else (low, high)
 
     def above(self, than: float = 0.0) -> float:
-        """p of the test that the true difference is above `than`, one-sided."""
+        """p-value of the one-sided test that the true difference is above a value.
+
+        Parameters
+        ----------
+        than : float, default 0.0
+            The value, in the metric's unit.
+
+        Returns
+        -------
+        float
+        """
         return float(self._student.above(self._inner(than)))
 
     def below(self, than: float = 0.0) -> float:
-        """p of the test that the true difference is below `than`, one-sided."""
+        """p-value of the one-sided test that the true difference is below a value.
+
+        Parameters
+        ----------
+        than : float, default 0.0
+            The value, in the metric's unit.
+
+        Returns
+        -------
+        float
+        """
         return float(self._student.below(self._inner(than)))
 
     def power(self, difference: float) -> float:
-        """How often a true difference of this size would be found, with as many queries as these."""
+        """Statistical power for a true difference of a given size, with as many queries as there are.
+
+        Parameters
+        ----------
+        difference : float
+            The true difference of the means, in the metric's unit.
+
+        Returns
+        -------
+        float
+        """
         tested = abs(self._inner(difference))
         if not self.error:
             return 1.0 if tested else self._level
         return float(noncentral_power(tested / self.error, self._student.freedom, self._level))
 
     def detectable(self, power: float = 0.8, queries: int | None = None) -> float:
-        """The difference that would be found so often; queries: with so many like these."""
+        """Smallest difference that would be detected.
+
+        Parameters
+        ----------
+        power : float, default 0.8
+            Probability of detecting it.
+        queries : int, optional
+            Number of queries; by default as many as there are.
+
+        Returns
+        -------
+        float
+            In the metric's unit.
+        """
         units = self._units if queries is None else max(round(self._units * queries / self.queries), 2)
         return self._outer(float(detectable(units, power, self._level)) * self._deviation)
 
-    def needed(self, difference: float, power: float = 0.8, *, one_sided: bool = False) -> int:
-        """How many queries like these would find a true difference of this size so often.
+    def sample_size(self, difference: float, power: float = 0.8, *, one_sided: bool = False) -> int:
+        """Number of queries needed to detect a true difference.
 
-        one_sided: find that it is above 0, or that a run that is equal is not worse by so much.
+        Parameters
+        ----------
+        difference : float
+            The true difference of the means, in the metric's unit.
+        power : float, default 0.8
+            Probability of detecting it.
+        one_sided : bool, default False
+            For a one-sided test: that the difference is above 0, or that an equal run is not worse by this much.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        ValueError
+            If the difference is 0.
         """
         tested = abs(self._inner(difference))
         if not tested:
-            raise ValueError("no number of queries finds a difference of 0")
+            raise InputError("no number of queries detects a difference of 0")
         if not self.error or not math.isfinite(tested):
             return 2
         alternative = "greater" if one_sided else "two-sided"
-        units = needed(tested / self._deviation, power, self._level, alternative).whole
+        units = sample_size(tested / self._deviation, power, self._level, alternative).whole
         return math.ceil(units * self.queries / self._units)
 
     @property
@@ -263,7 +371,7 @@ class Difference:
 
     @property
     def _units(self) -> int:
-        """What is independent of each other: the queries, or their clusters."""
+        """Number of independent units: queries, or clusters of them."""
         return int(self._student.freedom) + 1
 
     @property
@@ -271,33 +379,42 @@ class Difference:
         return self.error * math.sqrt(self._units)
 
     def _inner(self, difference: float) -> float:
-        """A difference as the test has it: of a geometric mean in logarithms."""
+        """A difference on the scale of the test: logarithms for a geometric mean."""
         if not self._is_log:
             return difference
         return math.log1p(difference / self.first) if difference > -self.first else -math.inf
 
     def _outer(self, tested: float) -> float:
-        """The same the other way round."""
+        """The inverse of `_inner`."""
         return self.first * math.expm1(tested) if self._is_log else tested
 
     def probabilities(self, margin: float = 0.0) -> dict[str, float]:
-        """How likely the run is worse, the same within the margin, and better, if nothing was known before.
+        """Posterior probabilities that the run is worse, equivalent and better, under a flat prior.
 
-        Where neither a higher nor a lower mean is better, `better` is higher.
+        Parameters
+        ----------
+        margin : float, default 0.0
+            Differences up to this size count as "same".
+
+        Returns
+        -------
+        dict
+            "worse", "same" and "better"; "better" means higher where neither direction is better.
         """
-        # With a flat prior, what a one-sided p leaves is the posterior (Benavoli et al. 2017).
+        # With a flat prior, 1 minus a one-sided p-value is the posterior (Benavoli et al. 2017).
         not_worse, not_better = self.below(-margin), self.above(margin)
         low, high = 1 - not_worse, 1 - not_better
         worse, better = (high, low) if self.direction < 0 else (low, high)
         return {"worse": worse, "same": 1 - low - high, "better": better}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Plain data for JSON."""
         names = [name for name in self.__dataclass_fields__ if not name.startswith("_")]
         return {
             **{name: getattr(self, name) for name in (*names, "relative", "superiority")},
             "effect": {name: getattr(self.effect, name) for name in ("dz", "low", "high", "hedges", "d_av")},
-            "warnings": [caveat._asdict() for caveat in self.warnings],
+            "caveats": [caveat._asdict() for caveat in self.caveats],
+            **({"bounds": self.bounds._asdict()} if self._experiment.paired.is_bounded else {}),
         }
 
 
@@ -307,9 +424,9 @@ class Difference:
 def _differences(data: Experiment) -> Iterator[Difference]:
     rules, pairs = data.rules, data.pairs
     paired = {label: data.tested(sample.values, pairs, sample.clusters) for label, sample in data.samples.items()}
-    unknown = {label: np.full(len(pairs), math.nan) for label in paired}
+    untested = {label: np.full(len(pairs), math.nan) for label in paired}
     p = _p(data, rules.paired_test, paired)
-    p |= {label: unknown[label] for label in filter(data.is_whole, p)}  # no sample, so nothing to test
+    p |= {label: untested[label] for label in filter(data.is_whole, p)}  # the whole population: nothing to test
     deciding = list(filter(rules.decides, p))
     if rules.adjustment.p is not None:
         corrected = _p(data, rules.adjustment, {label: paired[label] for label in deciding})
@@ -317,17 +434,17 @@ def _differences(data: Experiment) -> Iterator[Difference]:
         corrected = _of_family({label: p[label] for label in deciding}, rules.adjustment)
     within = _of_family({label: _p_within(data, label, paired[label].student) for label in paired}, rules.adjustment)
     for label, sample in data.samples.items():
-        adjusted = corrected.get(label, unknown[label])
+        adjusted = corrected.get(label, untested[label])
         for at, of in enumerate(_of_metric(data, sample, pairs, paired[label].student, p[label], adjusted)):
             yield replace(of, verdict=_verdict(data, of, float(within[label][at])))
 
 
 def _of_metric(
-    data: Experiment, sample: Sample, pairs: Sequence[tuple[int, int]], found: Student, p: Floats, adjusted: Floats
+    data: Experiment, sample: Sample, pairs: Sequence[tuple[int, int]], of_pairs: Student, p: Floats, adjusted: Floats
 ) -> Iterator[Difference]:
     """The differences of one metric, without verdicts."""
     firsts, seconds = (list(side) for side in zip(*pairs, strict=True))
-    low, high = found.interval(data.rules.confidence)
+    low, high = of_pairs.interval(data.rules.confidence)
     if sample.is_log:
         low, high = (sample.means[firsts] * np.expm1(end) for end in (low, high))
     if not data.rules.paired_test.has_interval:
@@ -339,31 +456,33 @@ def _of_metric(
     columns = (column.tolist() for column in (low, high, p, adjusted, wins, ties, losses))
     for at, ((a, b), *numbers) in enumerate(zip(pairs, *columns, strict=True)):
         first, second = float(sample.means[a]), float(sample.means[b])
-        of_pair = dict(zip(("low", "high", "p", "adjusted", "wins", "ties", "losses"), numbers, strict=True))
+        numbers_of = dict(zip(("low", "high", "p", "adjusted", "wins", "ties", "losses"), numbers, strict=True))
         yield Difference(
-            data.names[a], data.names[b], sample.label, first, second, second - first, **of_pair,
+            data.names[a], data.names[b], sample.label, first, second, second - first, **numbers_of,
             queries=len(sample.own), verdict="", direction=direction, _experiment=data, _is_log=sample.is_log,
-            _student=Student(found.mean[at], found.error[at], found.freedom),
+            _student=Student(of_pairs.mean[at], of_pairs.error[at], of_pairs.freedom),
         )  # fmt: skip
 
 
 def _verdict(data: Experiment, of: Difference, within: float) -> str:
-    """within: p of the test that the difference is within the margin."""
+    """The verdict of a difference; within: p-value of the equivalence test."""
     rules, margin = data.rules, data.rules.margin_of(of.metric)
     if not rules.decides(of.metric):
         return ""
+    if of._is_identical:
+        return "identical"
     if margin is not None and within <= rules.level:
-        return f"same within {margin:g}"
+        return f"equivalent (margin {margin:g})"
     if not (of.difference != 0 if data.is_whole(of.metric) else of.adjusted <= rules.level):
-        return "not decided"
+        return "inconclusive"
     if data.paired.tie_range(of.metric, of.baseline, of.run):
-        return "not decided: ties"
+        return "inconclusive: ties"
     up, down = {1: ("better", "worse"), -1: ("worse", "better"), 0: ("higher", "lower")}[of.direction]
     return up if of.difference > 0 else down
 
 
 def _p(data: Experiment, row: PairedTest | Correction, paired: Mapping[str, PairedSample]) -> dict[str, Floats]:
-    """p of each pair by metric, from the values of the runs; NaN without any query."""
+    """p-value of each pair by metric; NaN without queries."""
     assert row.p is not None
     if row.joint:
         p = row.p(data.stacked(list(paired), data.pairs)).reshape(len(paired), -1)
@@ -373,15 +492,15 @@ def _p(data: Experiment, row: PairedTest | Correction, paired: Mapping[str, Pair
 
 
 def _of_family(p: Mapping[str, Floats], correction: Correction) -> dict[str, Floats]:
-    """p-values by metric, adjusted together; NaN stays."""
+    """p-values by metric, adjusted as one family; NaN stays NaN."""
     family = np.concatenate(list(p.values())) if p else np.zeros(0)
-    known = ~np.isnan(family)
-    family[known] = adjusted(family[known], correction)
+    is_number = ~np.isnan(family)
+    family[is_number] = adjusted(family[is_number], correction)
     return dict(zip(p, family.reshape(len(p), -1), strict=True))
 
 
 def _p_within(data: Experiment, label: str, of: Student) -> Floats:
-    """p of the test that a difference is within the margin, by both one-sided tests; NaN without a margin."""
+    """p-value of the equivalence test (two one-sided tests); NaN without a margin."""
     margin, sample = data.rules.margin_of(label), data.samples[label]
     if margin is None or not data.rules.decides(label):
         return np.full(len(data.pairs), math.nan)
@@ -395,10 +514,10 @@ def _p_within(data: Experiment, label: str, of: Student) -> Floats:
 
 
 def within(of: Difference, inside: Bools) -> Difference:
-    """A difference in some of the queries, by Student's t; not adjusted, and without a verdict."""
+    """The difference on a subset of the queries, by Student's t; not adjusted, without a verdict."""
     data = of._experiment
     sample = data.sample(of.metric, inside)
     pair = data.names.index(of.baseline), data.names.index(of.run)
-    found = PairedSample(sample.values, [pair], sample.clusters).student
-    (part,) = _of_metric(data, sample, [pair], found, np.atleast_1d(found.p()), np.full(1, math.nan))
+    of_pair = PairedSample(sample.values, [pair], sample.clusters).student
+    (part,) = _of_metric(data, sample, [pair], of_pair, np.atleast_1d(of_pair.p()), np.full(1, math.nan))
     return part

@@ -1,4 +1,4 @@
-"""Gates: what must hold before a run takes the place of another, as a file or a dict says it."""
+"""Gates: the conditions under which a run may replace another, read from a file or a dict."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from typing import Any
 from rankstone.compare.caveats import FEW
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import make_plans
-from rankstone.data.files import is_path
-from rankstone.data.tables import is_query
+from rankstone.data.files import check_path, is_path
 from rankstone.errors import GatesError
-from rankstone.metrics.declaration import nearest, unknown_word
+from rankstone.metrics.declaration import unknown_word
 from rankstone.metrics.registry import parse_one
 
 UNDECIDED = ("pass", "warn", "fail")
@@ -34,20 +33,20 @@ class Gate:
     not_worse_than: float | str | None = None  # in the metric's unit, or a text such as "2 %" of the baseline's mean
     at_least: float | None = None  # the candidate's mean
     at_most: float | None = None
-    lost_queries: int | None = None  # at most so many queries that fall
-    drop: float | None = None  # by so much; any fall, if not said
-    by: Any = None  # for each group of queries: a column of the truth
-    fewest: int = FEW  # queries of a group that is tested
+    lost_queries: int | None = None  # allowed number of queries that get worse
+    drop: float | None = None  # by at least this much; None: by any amount
+    by: Any = None  # test per group of queries: a column of the truth
+    fewest: int = FEW  # smallest group that is tested
     severity: str = "fail"
 
     @property
     def compares(self) -> bool:
-        """Does it need a baseline."""
+        """Whether it requires a baseline."""
         return self.not_worse_than is not None or self.lost_queries is not None
 
     @property
     def rule(self) -> str:
-        """In words."""
+        """The condition in words."""
         if self.not_worse_than is not None:
             each = "" if self.by is None else f", by {self.by}" if isinstance(self.by, str) else ", by group"
             limit = self.not_worse_than
@@ -58,57 +57,57 @@ class Gate:
         return f"at least {self.at_least:g}" if self.at_least is not None else f"at most {self.at_most:g}"
 
     def margin(self, mean: float) -> float:
-        """How much worse it may be, in the metric's unit; mean: that of the baseline."""
+        """The margin in the metric's unit; mean: that of the baseline."""
         return margin_of(self.not_worse_than, mean)
 
 
-def margin_of(given: float | str | None, mean: float) -> float:
-    """A margin in the metric's unit: a number as it is, a percentage of the baseline's mean."""
-    if isinstance(given, str):
-        found = _PERCENT.fullmatch(given)
-        if not found:
-            raise GatesError(f"margin {given!r}; give a number from 0, or a percentage such as '2 %'")
-        return float(found[1]) / 100 * abs(mean)
-    if given is None or isinstance(given, bool) or not 0 <= given < math.inf:
-        raise GatesError(f"margin {given!r}; give a number from 0, or a percentage such as '2 %'")
-    return float(given)
+def margin_of(margin: float | str | None, mean: float) -> float:
+    """A margin in the metric's unit, from a number or a percentage of the baseline's mean."""
+    if isinstance(margin, str):
+        match = _PERCENT.fullmatch(margin)
+        if not match:
+            raise GatesError(f"margin {margin!r}; give a number from 0, or a percentage such as '2 %'")
+        return float(match[1]) / 100 * abs(mean)
+    if margin is None or isinstance(margin, bool) or not 0 <= margin < math.inf:
+        raise GatesError(f"margin {margin!r}; give a number from 0, or a percentage such as '2 %'")
+    return float(margin)
 
 
 @dataclass(frozen=True)
 class Gates:
-    """All of a file: what to compare, how to measure it, and the gates."""
+    """The contents of a file of gates: what to compare, the definitions, and the gates."""
 
     candidate: Any
     gate: tuple[Gate, ...]
     truth: Any = None
     baseline: Any = None
-    metrics: tuple[str, ...] = ()  # to show besides those of the gates
+    metrics: tuple[str, ...] = ()  # printed in addition to those of the gates
     convention: str | Convention = "rankstone"
     choices: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, Any] | None = None
     exclude: Any = None
-    clusters: Any = None  # queries that belong together: a column of the truth
-    weights: Any = None  # a column of the truth, or one for each query
+    clusters: Any = None  # cluster per query: a column of the truth
+    weights: Any = None  # a column of the truth, or one weight per query
     undecided: str = "warn"
     confidence: float = 0.95
 
     @property
     def labels(self) -> list[str]:
-        """The metrics of the gates, and those to show."""
+        """The metrics of the gates, and the additional ones."""
         return list(dict.fromkeys([*(gate.metric for gate in self.gate), *self.metrics]))
 
 
-def read_gates(given: Any, over: Mapping[str, Any]) -> Gates:
-    """The gates of a TOML file or of a dict like it; over: what takes the place of its keys."""
+def read_gates(source: Any, over: Mapping[str, Any]) -> Gates:
+    """The gates of a TOML file or of a dict with the same keys; over: values that replace its keys."""
     where = ""
-    if is_path(given):
-        where = f"{os.fspath(given)}: "
-        given = _of_file(os.fspath(given))
-    if not isinstance(given, Mapping):
-        raise GatesError(f"gates are a file or a dict, not {type(given).__name__}")
-    said = {**given, **{name: value for name, value in over.items() if value is not None}}
+    if is_path(source):
+        where = f"{os.fspath(source)}: "
+        source = _of_file(os.fspath(source))
+    if not isinstance(source, Mapping):
+        raise GatesError(f"gates are a file or a dict, not {type(source).__name__}")
+    values = {**source, **{name: value for name, value in over.items() if value is not None}}
     try:
-        return _gates(said)
+        return _gates(values)
     except GatesError as error:
         raise GatesError(f"{where}{error}") from None
 
@@ -121,32 +120,33 @@ def _of_file(name: str) -> dict[str, Any]:
 
     with open(name, "rb") as stream:
         try:
-            said = tomllib.load(stream)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            values = tomllib.load(stream)
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise GatesError(f"{name}: is no TOML file ({error})") from None
     folder = os.path.dirname(name)
     for key in _PATHS:
-        path = said.get(key)
-        if isinstance(path, str) and path != "-" and not is_query(path):
-            said[key] = os.path.join(folder, path)
-    return said
+        path = values.get(key)
+        if isinstance(path, str) and path != "-":
+            check_path(path, folder)
+            values[key] = os.path.join(folder, path)
+    return values
 
 
-def _gates(said: Mapping[str, Any]) -> Gates:
-    _refuse_unknown(said, Gates)
-    if said.get("candidate") is None:
+def _gates(values: Mapping[str, Any]) -> Gates:
+    _check_keys(values, Gates)
+    if values.get("candidate") is None:
         raise GatesError("there is no candidate: a run, or a saved result")
-    choices, convention = _mapping(said, "choices"), said.get("convention", "rankstone")
-    if said.get("columns") is not None:
-        _mapping(said, "columns")
-    metrics = said.get("metrics", ())
+    choices, convention = _mapping(values, "choices"), values.get("convention", "rankstone")
+    if values.get("columns") is not None:
+        _mapping(values, "columns")
+    metrics = values.get("metrics", ())
     metrics = [metrics] if isinstance(metrics, str) else list(metrics)
-    given = said.get("gate")
-    given = [given] if isinstance(given, Mapping) else given
-    if not isinstance(given, Sequence) or isinstance(given, str) or not given:
+    tables = values.get("gate")
+    tables = [tables] if isinstance(tables, Mapping) else tables
+    if not isinstance(tables, Sequence) or isinstance(tables, str) or not tables:
         raise GatesError("there is no gate; write [[gate]], and under it metric = ... and not_worse_than = ...")
-    gates = tuple(_gate(number, one) for number, one in enumerate(given, start=1))
-    if said.get("baseline") is None and any(gate.compares for gate in gates):
+    gates = tuple(_gate(number, table) for number, table in enumerate(tables, start=1))
+    if values.get("baseline") is None and any(gate.compares for gate in gates):
         gate = next(gate for gate in gates if gate.compares)
         raise GatesError(f"{gate.metric} {gate.rule}: there is no baseline, a saved result or a run, to compare with")
     try:
@@ -154,47 +154,47 @@ def _gates(said: Mapping[str, Any]) -> Gates:
         make_plans([gate.metric for gate in gates], convention, choices)
     except (ValueError, TypeError) as error:
         raise GatesError(str(error)) from None
-    undecided, confidence = _one_of(said, "undecided", UNDECIDED, "warn"), _number(said.get("confidence", 0.95))
+    undecided, confidence = _one_of(values, "undecided", UNDECIDED, "warn"), _number(values.get("confidence", 0.95))
     if confidence is None or not 0.5 <= confidence < 1:
-        raise GatesError(f"confidence = {said['confidence']!r}; give a number from 0.5 to 1, such as 0.95")
-    more = {name: said[name] for name in ("truth", "baseline", "columns", "exclude", "clusters", "weights")
-            if name in said}  # fmt: skip
+        raise GatesError(f"confidence = {values['confidence']!r}; give a number from 0.5 to 1, such as 0.95")
+    more = {name: values[name] for name in ("truth", "baseline", "columns", "exclude", "clusters", "weights")
+            if name in values}  # fmt: skip
     return Gates(
-        said["candidate"], gates, metrics=labels, convention=convention, choices=choices, undecided=undecided,
+        values["candidate"], gates, metrics=labels, convention=convention, choices=choices, undecided=undecided,
         confidence=confidence, **more,
     )  # fmt: skip
 
 
-def _gate(number: int, said: Any) -> Gate:
-    name = said.get("metric") if isinstance(said, Mapping) else None
+def _gate(number: int, values: Any) -> Gate:
+    name = values.get("metric") if isinstance(values, Mapping) else None
     try:
-        return _checked(said)
+        return _checked(values)
     except GatesError as error:
         raise GatesError(f"gate {number}{'' if name is None else f' ({name})'}: {error}") from None
 
 
-def _checked(said: Any) -> Gate:
-    if not isinstance(said, Mapping):
+def _checked(values: Any) -> Gate:
+    if not isinstance(values, Mapping):
         raise GatesError("it is no table of keys; write [[gate]]")
-    _refuse_unknown(said, Gate)
+    _check_keys(values, Gate)
     try:
-        metric = parse_one(said.get("metric", ""))
+        metric = parse_one(values.get("metric", ""))
     except (ValueError, TypeError) as error:
-        raise GatesError(str(error) if "metric" in said else "it has no metric") from None
-    given = [name for name in _LIMITS if name in said]
-    if len(given) != 1:
-        raise GatesError(f"it has {' and '.join(given) or 'no limit'}; give one of {', '.join(_LIMITS)}")
+        raise GatesError(str(error) if "metric" in values else "it has no metric") from None
+    limits = [name for name in _LIMITS if name in values]
+    if len(limits) != 1:
+        raise GatesError(f"it has {' and '.join(limits) or 'no limit'}; give one of {', '.join(_LIMITS)}")
     for name, at in (("drop", "lost_queries"), ("by", "not_worse_than"), ("fewest", "by")):
-        if name in said and at not in said:
+        if name in values and at not in values:
             raise GatesError(f"{name} goes with {at}")
-    if metric.declaration.better == "neither" and given[0] in ("not_worse_than", "lost_queries"):
+    if metric.declaration.better == "neither" and limits[0] in ("not_worse_than", "lost_queries"):
         raise GatesError(f"neither a higher nor a lower {metric} is better; give at_least or at_most")
-    gate = Gate(**{**said, "metric": str(metric), "severity": _one_of(said, "severity", SEVERITIES, "fail")})
+    gate = Gate(**{**values, "metric": str(metric), "severity": _one_of(values, "severity", SEVERITIES, "fail")})
     if gate.not_worse_than is not None:
         gate.margin(0.0)
     for name in ("at_least", "at_most"):
-        if name in said and _number(said[name]) is None:
-            raise GatesError(f"{name} = {said[name]!r} is not a number")
+        if name in values and _number(values[name]) is None:
+            raise GatesError(f"{name} = {values[name]!r} is not a number")
     if gate.drop is not None and not (_number(gate.drop) or 0) > 0:
         raise GatesError(f"drop = {gate.drop!r}; give a number above 0, in the metric's unit")
     for name, least in (("lost_queries", 0), ("fewest", 1)):
@@ -204,22 +204,22 @@ def _checked(said: Any) -> Gate:
     return gate
 
 
-def _refuse_unknown(said: Mapping[str, Any], kind: type) -> None:
-    known = [one.name for one in fields(kind)]
-    for name in said:
-        if name not in known:
-            raise GatesError(unknown_word("key", name, nearest(name, known), known))
+def _check_keys(values: Mapping[str, Any], kind: type) -> None:
+    names = [entry.name for entry in fields(kind)]
+    for name in values:
+        if name not in names:
+            raise GatesError(unknown_word("key", name, names))
 
 
-def _one_of(said: Mapping[str, Any], name: str, words: Sequence[str], default: str) -> str:
-    word = said.get(name, default)
+def _one_of(values: Mapping[str, Any], name: str, words: Sequence[str], default: str) -> str:
+    word = values.get(name, default)
     if word not in words:
         raise GatesError(f"{name} = {word!r}; choose from {', '.join(words)}")
     return str(word)
 
 
-def _mapping(said: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = said.get(name) or {}
+def _mapping(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = values.get(name) or {}
     if not isinstance(value, Mapping):
         raise GatesError(f"{name} = {value!r}; write a table, as {name} = {{ name = value }}")
     return dict(value)

@@ -1,4 +1,4 @@
-"""Results of several systems on the same queries: each query's part in each mean, paired by the query's id."""
+"""Results of several systems on the same queries, paired by query id."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import numpy as np
 
 from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.align.ties import TIES
+from rankstone.errors import InputError
 from rankstone.results.definition import groups_in_order, ids_alike
+from rankstone.results.difference_bounds import UNKNOWN, DifferenceBounds
 from rankstone.statistics.intervals import Interval, interval_of
-from rankstone.statistics.student import without_groups
+from rankstone.statistics.student_t import without_groups
 
 if TYPE_CHECKING:
     from rankstone.compare.config import Groups
-    from rankstone.evaluate.means import Shares
+    from rankstone.evaluate.means import Contributions
     from rankstone.results.result import Result
 
 
@@ -26,45 +28,45 @@ class Sample:
     """One metric of several systems: a row per query that counts in all of them, a column per system."""
 
     label: str
-    values: Floats  # each query's part in the mean: their mean is the mean
-    own: Floats  # each query's own value
+    values: Floats  # contribution of each query to the mean: their mean is the mean
+    own: Floats  # the metric per query
     means: Floats
-    kept: Bools  # which of all queries these are
-    clusters: Ints | None  # numbers from 0: which queries are not independent of each other
-    is_log: bool  # are the values logarithms, as of a geometric mean
+    mask: Bools  # which of all queries these are
+    clusters: Ints | None  # codes from 0; queries of one cluster are not independent
+    is_log: bool  # whether the values are logarithms, for a geometric mean
 
 
 class Paired:
-    """Some systems' results on the same queries. A system is one result, or several: of seeds, or of folds."""
+    """Results of several systems on the same queries. A system has one result, or one per seed or fold."""
 
     def __init__(self, systems: Mapping[str, Sequence[Result]], clusters: Groups | None) -> None:
         self.systems = {name: tuple(results) for name, results in systems.items()}
         every = [result for results in self.systems.values() for result in results]
         self.first = every[0]
         queries, *others = ids_alike([result.queries for result in every])
-        known = {}  # a result's places of the queries; None: in the same order
+        positions = {}  # of each query in a result, where it has another order
         for result, ids in zip(every[1:], others, strict=True):
             if ids != queries:
-                known[id(result)] = {query: place for place, query in enumerate(ids)}
-        if known:  # some have queries that nobody judged, or another order
-            known.setdefault(id(self.first), {query: place for place, query in enumerate(queries)})
-            queries = [query for query in queries if all(query in at for at in known.values())]
+                positions[id(result)] = {query: place for place, query in enumerate(ids)}
+        if positions:  # results with unjudged queries, or in another order
+            positions.setdefault(id(self.first), {query: place for place, query in enumerate(queries)})
+            queries = [query for query in queries if all(query in at for at in positions.values())]
         self.queries = queries
-        self.alone = max(len(result.queries) for result in every) - len(queries)  # queries that some do not have
+        self.unpaired = max(len(result.queries) for result in every) - len(queries)  # queries that some results lack
         self._places: dict[int, Ints] = {
-            at: np.array([places[query] for query in queries], dtype=np.int64) for at, places in known.items()
+            at: np.array([places[query] for query in queries], dtype=np.int64) for at, places in positions.items()
         }
         self.clusters = None if clusters is None else codes_of(groups_in_order(clusters, queries, "clusters"))
 
     @cached_property
     def order(self) -> Ints:
-        """The queries in an order of their own, so that chance does not depend on that of the rows."""
+        """A canonical order of the queries, so that random signs do not depend on the order of the rows."""
         names = list(map(repr, self.queries))
         return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
 
     def sample(self, label: str, inside: Bools | None = None) -> Sample:
-        """One metric; inside: of some of the queries."""
-        plan = self.first.plan_of(label)
+        """One metric; inside: a subset of the queries."""
+        plan = self.first._measurement.plan(label)
         if inside is None:
             if plan.averaging.plain and (plain := self._plain(label)) is not None:
                 return plain
@@ -72,29 +74,29 @@ class Paired:
         if plan.is_pooled:
             return self._pooled(label, inside)
         shares = {name: self._shares(name, label) for name in self.systems}
-        kept = np.logical_and.reduce([inside, *(each.kept for several in shares.values() for each in several)])
+        mask = np.logical_and.reduce([inside, *(each.counted for several in shares.values() for each in several)])
         for name, several in shares.items():
             for each in several:
-                self._require_numbers(label, name, kept & ~(np.isfinite(each.top) & np.isfinite(each.bottom)))
-        count = int(np.count_nonzero(kept))
+                self._require_numbers(label, name, mask & ~(np.isfinite(each.top) & np.isfinite(each.bottom)))
+        count = int(np.count_nonzero(mask))
         values, own, means = np.empty((count, len(shares))), np.empty((count, len(shares))), np.empty(len(shares))
         for at, (name, several) in enumerate(shares.items()):
-            within = [each.only(kept) for each in several]
+            within = [each.only(mask) for each in several]
             values[:, at] = _mean([each.influence() for each in within]) if count else 0.0
             means[at] = _mean([each.mean() for each in within])
-            own[:, at] = self._own(name, label)[kept]
-        clusters = None if self.clusters is None else codes_of(self.clusters[kept].tolist())
-        return Sample(label, values, own, means, kept, clusters, plan.averaging.logarithms)
+            own[:, at] = self._own(name, label)[mask]
+        clusters = None if self.clusters is None else codes_of(self.clusters[mask].tolist())
+        return Sample(label, values, own, means, mask, clusters, plan.averaging.logarithms)
 
     def _plain(self, label: str) -> Sample | None:
-        """The same where every query counts in every run, and a mean is that of the values; else None."""
+        """The same by a shorter way, if every query counts in every run and means are plain; else None."""
         if any(folds is not None for folds in self._folds.values()):
             return None
         values = np.column_stack([self._own(name, label) for name in self.systems])
         if np.isnan(values).any():
             return None
         means = np.array([_mean([result[label] for result in results]) for results in self.systems.values()])
-        if self.alone:
+        if self.unpaired:
             means = values.mean(axis=0)
         return Sample(label, values, values, means, np.ones(len(values), dtype=bool), self.clusters, is_log=False)
 
@@ -107,35 +109,39 @@ class Paired:
         resamples: int = 9999,
         seed: int = 0,
     ) -> Interval:
-        """The interval of a system's own mean, by the method that suits its values or the one that is named."""
+        """The confidence interval of a system's mean."""
         sample = self.sample(label)
         if not len(sample.values):
-            raise ValueError(f"{label}: there is no query to average over")
+            raise InputError(f"{label}: there is no query to average over")
         values, clusters = sample.values[:, list(self.systems).index(name)], sample.clusters
-        found = interval_of(values, clusters, confidence, method, resamples, seed)
+        interval = interval_of(values, clusters, confidence, method, resamples, seed)
         unit = np.exp if sample.is_log else float
-        low, high, mean = (float(unit(value)) for value in (found.low, found.high, found.mean))
-        plan = self.first.plan_of(label)
-        if plan.of_all_lists:  # whose spread knows no ends
+        low, high, mean = (float(unit(value)) for value in (interval.low, interval.high, interval.mean))
+        plan = self.first._measurement.plan(label)
+        if plan.of_all_lists:  # the interval may exceed the bounds of the metric
             lowest, highest = plan.metric.declaration.bounds
             low, high = max(low, lowest), min(high, highest)
-        return found._replace(low=low, high=high, mean=mean, error=float(found.error))
+        return interval._replace(low=low, high=high, mean=mean, error=float(interval.error))
 
     def seeds(self, name: str, label: str) -> list[float]:
-        """The means of a system's several results; none if it has one only, or if they are folds."""
+        """The means of a system's results, one per seed; empty for a single result and for folds."""
         results = self.systems[name]
         return [] if len(results) == 1 or self._folds[name] is not None else [result[label] for result in results]
 
     def present(self, name: str) -> Bools | None:
-        """Which queries a system returned anything for; None where that is not known."""
-        masks = [self._of(result, result.present) for result in self.systems[name] if result.present is not None]
+        """Which queries a system has; None where unknown."""
+        masks = [
+            self._of(result, result._measurement.present)
+            for result in self.systems[name]
+            if result._measurement.present is not None
+        ]
         return None if len(masks) < len(self.systems[name]) else np.logical_or.reduce(masks)
 
     def tie_ends(self, label: str, first: str, second: str) -> tuple[float, float] | None:
-        """The lowest and the highest difference that orders of tied items make; None if it is one only."""
+        """The lowest and highest difference over all orders of tied items; None if they are equal."""
         sides = self.systems[first], self.systems[second]
-        averaged = TIES[self.first.plan_of(label).choices["ties"]].averaged  # no order is better than another
-        if averaged or not any(result.has_ties for results in sides for result in results):
+        averaged = TIES[self.first._measurement.plan(label).choices["ties"]].averaged  # averaged over the orders
+        if averaged or not any(result._measurement.has_ties for results in sides for result in results):
             return None
         ends = [[(result.ties[label].lowest, result.ties[label].highest) for result in results] for results in sides]
         (low_a, high_a), (low_b, high_b) = (np.mean(several, axis=0) for several in ends)
@@ -143,30 +149,45 @@ class Paired:
         return (low, high) if low < high else None
 
     def tie_range(self, label: str, first: str, second: str) -> tuple[float, float] | None:
-        """The differences that other orders of tied items would make, if both signs are among them."""
+        """The same, if both signs are among the differences; else None."""
         ends = self.tie_ends(label, first, second)
         return ends if ends is not None and ends[0] <= 0 <= ends[1] else None
 
-    # -- what a system's results make together ---------------------------------------------------------------
+    @cached_property
+    def is_bounded(self) -> bool:
+        """Whether differences have bounds over the grades of unjudged items."""
+        return all(result._measurement.is_bounded for results in self.systems.values() for result in results)
+
+    def bounds(self, sample: Sample, first: str, second: str) -> DifferenceBounds:
+        """The lowest and highest difference over all grades of unjudged items; NaN where unknown."""
+        if self.unpaired or not sample.mask.all() or len(self.systems[first]) + len(self.systems[second]) > 2:
+            return UNKNOWN
+        (a,), (b,) = self.systems[first], self.systems[second]
+        places = self._places.get(id(a)), self._places.get(id(b))
+        bounds = a._measurement.difference_bounds(a._measurement.plan(sample.label), b._measurement, places)
+        means = dict(zip(self.systems, sample.means.tolist(), strict=True))
+        return bounds.around(means[second] - means[first])
+
+    # -- the results of a system combined ---------------------------------------------------------------------
 
     def _of(self, result: Result, values: Any) -> Any:
         """Values of a result in the order of the queries."""
         places = self._places.get(id(result))
         return values if places is None else values[places]
 
-    def _shares(self, name: str, label: str) -> list[Shares]:
-        """What each query adds, for each seed; folds are one."""
+    def _shares(self, name: str, label: str) -> list[Contributions]:
+        """The contributions of each query, per seed; folds are combined."""
         shares = []
         for result in self.systems[name]:
-            each, places = result.shares(label), self._places.get(id(result))
+            each, places = result._measurement.shares(label), self._places.get(id(result))
             shares.append(each if places is None else each.only(places))
         folds = self._folds[name]
         if folds is None:
             return shares
-        top, bottom, kept = (
-            np.choose(folds, [getattr(each, part) for each in shares]) for part in ("top", "bottom", "kept")
+        top, bottom, mask = (
+            np.choose(folds, [getattr(each, name) for each in shares]) for name in ("top", "bottom", "counted")
         )
-        return [replace(shares[0], top=top, bottom=bottom, kept=kept)]
+        return [replace(shares[0], top=top, bottom=bottom, counted=mask)]
 
     def _own(self, name: str, label: str) -> Floats:
         values = [self._of(result, result.per_query[label]) for result in self.systems[name]]
@@ -175,16 +196,16 @@ class Paired:
 
     @cached_property
     def _folds(self) -> dict[str, Ints | None]:
-        """By system: which of its results has each query, if no two of them have the same one."""
+        """By system: the number of the fold that has each query; None if its results are not folds."""
         return {name: self._folds_of(name, results) for name, results in self.systems.items()}
 
     def _folds_of(self, name: str, results: Sequence[Result]) -> Ints | None:
         if len(results) == 1 or not any(result.account.missing for result in results):
             return None
-        masks = [result.present for result in results]
+        masks = [result._measurement.present for result in results]
         if any(mask is None for mask in masks):
-            raise ValueError(
-                f"{name}: some of its runs lack queries; whether they are folds, a saved result does not tell: compare "
+            raise InputError(
+                f"{name}: some of its runs lack queries; saved results do not record whether they are folds: compare "
                 "the runs themselves"
             )
         has = np.array([self._of(result, mask) for result, mask in zip(results, masks, strict=True)])
@@ -193,28 +214,30 @@ class Paired:
     def _require_numbers(self, label: str, name: str, bad: Bools) -> None:
         if bad.any():
             query = self.queries[int(np.argmax(bad))]
-            raise ValueError(
+            raise InputError(
                 f"{label}: query {query!r} of {name} has no number (NaN), so the means cannot be compared; "
                 "choose undefined='skip' or a number"
             )
 
-    # -- a mean of all rows at once --------------------------------------------------------------------------
+    # -- metrics over all lists at once --------------------------------------------------------------------------
 
     def _pooled(self, label: str, inside: Bools) -> Sample:
-        """The same for a number that is no mean of the queries: what leaving out some of them changes (jackknife)."""
-        pieces = (
-            self._pieces(inside, self.first.plan_of(label).jackknife_groups)
+        """The same for a metric that is not a mean over queries: pseudo-values by the grouped jackknife."""
+        groups = (
+            self._jackknife_groups(inside, self.first._measurement.plan(label).jackknife_groups)
             if self.clusters is None
             else self.clusters[inside]
         )
-        codes = codes_of(pieces.tolist())
+        codes = codes_of(groups.tolist())
         places, many = np.flatnonzero(inside), int(codes.max(initial=-1)) + 1
         values, means = np.empty((len(places), len(self.systems))), np.empty(len(self.systems))
         for at, (name, results) in enumerate(self.systems.items()):
-            if not all(result.measurement.has_lists for result in results) or self._folds[name] is not None:
-                raise ValueError(f"{label} is made of all rows at once: compare the runs, not saved results or folds")
+            if not all(result._measurement.has_lists for result in results) or self._folds[name] is not None:
+                raise InputError(
+                    f"{label} is computed over all rows at once: compare the runs, not saved results or folds"
+                )
             means[at] = self._mean_within(results, label, places)
-            without = [self._mean_within(results, label, places[codes != piece]) for piece in range(many)]
+            without = [self._mean_within(results, label, places[codes != group]) for group in range(many)]
             values[:, at] = without_groups(means[at], without, codes)
         own = np.column_stack([self._own(name, label)[inside] for name in self.systems])
         return Sample(label, values, own, means, inside, codes, is_log=False)
@@ -225,10 +248,10 @@ class Paired:
             here = self._places.get(id(result))
             mask = np.zeros(len(result.queries), dtype=bool)
             mask[places if here is None else here[places]] = True
-            means.append(result.measurement.mean_of(label, mask))
+            means.append(result._measurement.mean_of(label, mask))
         return float(_mean(means))
 
-    def _pieces(self, inside: Bools, many: int) -> Ints:
+    def _jackknife_groups(self, inside: Bools, many: int) -> Ints:
         rank = np.empty(len(self.queries), dtype=np.int64)
         rank[self.order] = np.arange(len(self.queries))
         within = np.argsort(np.argsort(rank[inside]))
@@ -240,6 +263,6 @@ def _mean(several: Sequence[Any]) -> Any:
 
 
 def codes_of(groups: Sequence[Hashable]) -> Ints:
-    """Numbers from 0 for groups, in the order in which they come."""
+    """Integer codes from 0 for groups, in order of appearance."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(group, len(numbers)) for group in groups], dtype=np.int64)

@@ -1,43 +1,46 @@
-"""The table of a comparison: its differences, the notes under them, and the table of a paper."""
+"""The printed table of a comparison, the notes under it, and its LaTeX table."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from rankstone.compare.caveats import general_caveats
 from rankstone.compare.differences import Difference, Experiment
-from rankstone.results.answer import Answer, Latex, Paper, latex, number, p_value, queries, signed
-from rankstone.results.definition import summarize
+from rankstone.results.answer import Answer, Latex, PaperTable, latex, number, p_value, queries, signed
+from rankstone.results.definition import Definition, summarize
 
-_MANY = 12  # lines of one kind under a table
+_MANY = 12  # caveats under a table
 _TEXTS = ("metric", "run", "than", "verdict")  # columns that are not numbers
+_BOUNDS = ("at least", "at most")  # columns of the bounds over unjudged items
 _MARKS = {"better": r"$^{\dagger}$", "worse": r"$^{\ddagger}$"}
 
 
 def answer_of(data: Experiment, slices: Answer | None) -> Answer:
-    """What is printed; slices: the differences by group, if they are printed too."""
+    """The printed table; slices: the differences by group, if they are printed too."""
     table = _table(data)
     definitions = list(data.definitions.values())
     *defined, origin = summarize(definitions)
     return Answer(
         table,
-        notes=[*notes_of(data, slices), origin],
-        definitions=defined,
+        notes=notes_of(data, slices),
+        definitions=[*defined, origin],
         align="".join("<" if name in _TEXTS else ">" for name in table[0]),
         fixed=2 if data.baseline is not None else 3,
         below=() if slices is None else (slices,),
         tips={definition.metric: definition.cite for definition in definitions},
         paper=_paper(data, defined, origin),
+        more="print(comparison.definitions)",
     )
 
 
 def _table(data: Experiment) -> list[list[str]]:
+    """The head and the rows; the verdict comes early, so that a narrow terminal shows it in the first part."""
     percent = f"{100 * data.rules.confidence:g} % interval"
-    head = ["metric", "run", *(["than"] if data.baseline is None else []), "mean", "difference", percent, "p",
-            "adjusted", "better", "same", "worse", "verdict"]  # fmt: skip
+    head = ["metric", "run", *(["than"] if data.baseline is None else []), "mean", "difference", "verdict", percent,
+            *(_BOUNDS if data.paired.is_bounded else ()), "p", "adjusted", "better", "same", "worse"]  # fmt: skip
     table = [head]
     for label, sample in data.samples.items():
         rows = [["", *_cells(data, of)] for of in data.differences if of.metric == label]
@@ -50,11 +53,12 @@ def _table(data: Experiment) -> list[list[str]]:
 
 
 def _cells(data: Experiment, of: Difference) -> list[str]:
-    known = not math.isnan(of.low)
+    interval = "" if math.isnan(of.low) else f"{signed(of.low)} {signed(of.high)}"
+    ends = of.bounds[:2] if data.paired.is_bounded else ()
+    bounds = ("unknown" if math.isnan(end) else signed(end) for end in ends)
     return [
         of.run, *([of.baseline] if data.baseline is None else []), number(of.second), signed(of.difference),
-        f"{signed(of.low)} {signed(of.high)}" if known else "", p_value(of.p), p_value(of.adjusted),
-        str(of.wins), str(of.ties), str(of.losses), of.verdict,
+        of.verdict, interval, *bounds, p_value(of.p), p_value(of.adjusted), str(of.wins), str(of.ties), str(of.losses),
     ]  # fmt: skip
 
 
@@ -62,91 +66,129 @@ def _cells(data: Experiment, of: Difference) -> list[str]:
 
 
 def notes_of(data: Experiment, slices: Answer | None) -> list[str]:
-    """The test, what would have been found, and what should be known before this is believed."""
+    """The test and the convention, power, and caveats."""
     by_group = [] if slices is None else slices.notes
+    first, *others = method_of(data)
+    name, choices = split_convention(data.definitions)
     return [
-        *method_of(data), *detectable_of(data), *_seeds(data), *by_group, *general_caveats(data), *_caveats(data)
+        f"{first}; {name} definitions{f' with {choices}' if choices else ''}", *others, *detectable_of(data),
+        *_bounds(data), *_seeds(data), *by_group,
+        *general_caveats(data), *_caveats(data),
     ]  # fmt: skip
 
 
+def split_convention(definitions: Mapping[str, Definition]) -> tuple[str, str]:
+    """The name of the convention, and the choices that differ from it, as keywords."""
+    name, _, choices = next(iter(definitions.values())).convention.partition(" with ")
+    return name, choices
+
+
 def method_of(data: Experiment) -> list[str]:
-    """The test and the correction, and of how many queries."""
-    rules, n = data.rules, sorted({int(sample.kept.sum()) for sample in data.samples.values()})
+    """The number of queries, the test and the correction."""
+    rules, n = data.rules, sorted({int(sample.mask.sum()) for sample in data.samples.values()})
     deciding = sum(bool(of.verdict) for of in data.differences)
     count = queries(n[0]) if len(n) == 1 else f"{n[0]:,} to {queries(n[-1])}"
     test, paired = rules.paired_test, data.paired
     over = f" over {deciding} comparison{'s' * (deciding != 1)}" if rules.adjustment.corrects else ""
-    chance = f" ({rules.resamples:,} flips, seed {rules.seed})" if rules.is_random else ""
+    changes_p = deciding != 1 or rules.adjustment.p is not None
+    correction = f", {rules.adjustment.words}{over}" if changes_p else ""
+    random = f" ({rules.resamples:,} sign flips, seed {rules.seed})" if rules.is_random else ""
     clusters = f" in {int(paired.clusters.max()) + 1:,} clusters" if paired.clusters is not None else ""
-    lines = [f"{count}{clusters}; {test.words}, {rules.adjustment.words}{over}{chance}"]
+    lines = [f"{count}{clusters}; {test.words}{correction}{random}"]
     if test.has_interval and not test.is_student:
-        lines.append("the intervals are Student's, of the mean difference")
-    if paired.alone:
-        lines.append(f"{paired.alone:,} queries that not all runs have are left out")
+        lines.append("intervals: Student's t, of the mean difference")
+    if paired.unpaired:
+        lines.append(f"{paired.unpaired:,} queries that not all runs have are left out")
     if rules.population is not None:
-        whole = n[-1] == rules.population
-        lines.append("these are all queries, so that nothing is left to test" if whole else
-                     f"a sample of {rules.population:,} queries in all")  # fmt: skip
+        is_all = n[-1] == rules.population
+        lines.append("the queries are the whole population: nothing to test" if is_all else
+                     f"a sample from a population of {rules.population:,} queries")  # fmt: skip
     return lines
 
 
 def detectable_of(data: Experiment) -> list[str]:
-    """For each run, what difference would have been found."""
-    by_pair: dict[str, list[str]] = {}
+    """The smallest detectable differences, per metric; a range where there are several pairs of runs."""
+    by_metric: dict[str, list[float]] = {}
     for of in data.differences:
         if of.verdict and math.isfinite(of.low) and of.error > 0:
-            by_pair.setdefault(data.pair(of), []).append(f"{of.detectable():.3g} ({of.metric})")
-    if len(by_pair) > _MANY:
+            by_metric.setdefault(of.metric, []).append(of.detectable())
+    if not by_metric:
         return []
-    return [f"{pair}: differences of {_listed(several)} and more would be found in 80 of 100 such samples"
-            for pair, several in by_pair.items()]  # fmt: skip
+    cells = [f"{_span(sizes)}{f' ({label})' if len(data.labels) > 1 else ''}" for label, sizes in by_metric.items()]
+    return [f"smallest detectable difference (80 % power): {', '.join(cells)}"]
 
 
-def _listed(several: Sequence[str]) -> str:
-    return " and ".join([", ".join(several[:-1]), several[-1]]) if len(several) > 1 else several[0]
+def _bounds(data: Experiment) -> list[str]:
+    """What the bounds over unjudged items are; by metric, where they are conservative or unknown."""
+    if not data.paired.is_bounded:
+        return []
+    kinds: dict[str, list[str]] = {"conservative": [], "unknown": []}
+    for of in data.differences:
+        kind = "unknown" if math.isnan(of.bounds.lowest) else "" if of.bounds.exact else "conservative"
+        if kind and of.metric not in kinds[kind]:
+            kinds[kind].append(of.metric)
+    cells = [f"{kind} for {', '.join(labels)}" for kind, labels in kinds.items() if labels]
+    which = f" ({'; '.join(cells)})" if cells else ""
+    return [f"{' and '.join(_BOUNDS)}: the range of the difference over all grades of the unjudged items{which}"]
+
+
+def _span(sizes: Sequence[float]) -> str:
+    low, high = f"{min(sizes):.3g}", f"{max(sizes):.3g}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _seeds(data: Experiment) -> Iterator[str]:
-    """How far the means of a system's several runs are apart."""
+    """The spread of the means over the seeds of a system."""
     for name in data.names:
-        for label in data.labels:
-            if means := data.paired.seeds(name, label):
-                yield (
-                    f"{name}: {len(means)} runs, whose {label} is {number(min(means))} to {number(max(means))} "
-                    f"(standard deviation {np.std(means, ddof=1):.4f}); their mean is compared"
-                )
+        means = {label: data.paired.seeds(name, label) for label in data.labels}
+        cells = [
+            f"{label} {number(min(values))} to {number(max(values))}, standard deviation {np.std(values, ddof=1):.4f}"
+            for label, values in means.items() if values
+        ]  # fmt: skip
+        if cells:
+            yield f"{name}: mean of {len(means[data.labels[0]])} runs ({'; '.join(cells)})"
 
 
 def _caveats(data: Experiment) -> list[str]:
-    """The caveats of the differences, those that say the same together."""
+    """The caveats of the differences, the same sentence once."""
     metrics: dict[tuple[str, str], list[str]] = {}
     for of in data.differences:
-        for caveat in of.warnings:
-            metrics.setdefault((data.pair(of), caveat.sentence), []).append(of.metric)
-    lines = [f"{pair} ({', '.join(several)}): {sentence}" for (pair, sentence), several in metrics.items()]
-    more = [f"{len(lines) - _MANY} more warnings: comparison.warnings has all"] if len(lines) > _MANY else []
+        for caveat in of.caveats if of.verdict != "identical" else ():  # which says the same
+            metrics.setdefault((caveat.sentence, data.pair(of)), []).append(of.metric)
+    pairs: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (sentence, pair), labels in metrics.items():
+        pairs.setdefault((sentence, tuple(labels)), []).append(pair)
+    lines = [
+        f"{', '.join(several)}{_only(labels, data.labels)}: {sentence}" for (sentence, labels), several in pairs.items()
+    ]
+    more = [f"{len(lines) - _MANY} more caveats in comparison.caveats"] if len(lines) > _MANY else []
     return [*lines[:_MANY], *more]
+
+
+def _only(labels: Sequence[str], every: Sequence[str]) -> str:
+    """The metrics in parentheses, unless it is all of them."""
+    return f" ({', '.join(labels)})" if len(labels) < len(every) else ""
 
 
 # -- for a paper ---------------------------------------------------------------------------------------------
 
 
-def _paper(data: Experiment, defined: Sequence[str], origin: str) -> Paper:
-    said = [f"Means of {method_of(data)[0]}.", "Bold: the best, and all that are equal to it as printed."]
+def _paper(data: Experiment, defined: Sequence[str], origin: str) -> PaperTable:
+    sentences = [f"Means of {method_of(data)[0]}.", "Bold: the best mean, and those equal to it as printed."]
     if data.baseline is not None:
         level = f"p at most {data.rules.level:.3g}"
-        said.append(f"A dagger: better than {data.baseline} ({level} after correction), a double dagger: worse.")
+        sentences.append(f"A dagger: better than {data.baseline} ({level} after correction), a double dagger: worse.")
     verdicts = {} if data.baseline is None else {(of.run, of.metric): of.verdict for of in data.differences}
     body = []
     for at, name in enumerate(data.names):
         cells = [_mean(data, label, at) + _MARKS.get(verdicts.get((name, label), ""), "") for label in data.labels]
         body.append([latex(name), *map(Latex, cells)])
-    return Paper(["run", *data.labels], body, " ".join(said), [f"{line}." for line in defined], f"{origin}.")
+    return PaperTable(["run", *data.labels], body, " ".join(sentences), [f"{line}." for line in defined], f"{origin}.")
 
 
 def _mean(data: Experiment, label: str, at: int) -> str:
     """A run's mean, in bold if none is better."""
     means, direction = data.samples[label].means, data.directions[label]
-    shown = number(means[at])
-    is_best = bool(direction) and shown == number(means[int(np.argmax(direction * means))])
-    return rf"\textbf{{{latex(shown)}}}" if is_best else latex(shown)
+    cell = number(means[at])
+    is_best = bool(direction) and cell == number(means[int(np.argmax(direction * means))])
+    return rf"\textbf{{{latex(cell)}}}" if is_best else latex(cell)

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import rankstone as rs
-from rankstone.typing import Id
+from rankstone.compat.hashables import as_ids
+from rankstone.errors import InputError, InputTypeError
+
+if TYPE_CHECKING:
+    from rankstone.typing import Id
 
 __all__ = [
     "MAE",
@@ -26,12 +30,13 @@ __all__ = [
 ]
 
 CONVENTION = "python-recsys"
+DIGITS = 6
 
 
 class _Loaded:
-    """What was loaded and added: the ground truth, and the test beside it."""
+    """Ground truth and test data, as loaded and added."""
 
-    metric: ClassVar[rs.Metric]
+    metric: ClassVar[rs.authoring.Metric]
 
     def __init__(self, data: Iterable[tuple[Any, Any]] | None = None) -> None:
         pairs = list(data or [])
@@ -39,48 +44,55 @@ class _Loaded:
         self._test: Any = [predicted for _, predicted in pairs]
 
     def load(self, ground_truth: Any, test: Any) -> None:
+        """Load ground truth and test data."""
         self.load_ground_truth(ground_truth)
         self.load_test(test)
 
     def load_ground_truth(self, ground_truth: Any) -> None:
+        """Load the ground truth."""
         self._ground_truth = _copied(ground_truth)
 
     def load_test(self, test: Any) -> None:
+        """Load the test data."""
         self._test = _copied(test)
 
     def add(self, actual: Any, predicted: Any) -> None:
-        """One more observation, a value or a (name, value) on each side; a pair with NaN is left out."""
+        """Add an observation, a value or a (name, value) on each side; a pair with NaN is ignored."""
         if not (_is_nan(actual) or _is_nan(predicted)):
             self._ground_truth = _appended(self._ground_truth, actual)
             self._test = _appended(self._test, predicted)
 
     def add_test(self, predicted: Any) -> None:
-        """One more in the test alone."""
+        """Add a value to the test data only."""
         if not _is_nan(predicted):
             self._test = _appended(self._test, predicted)
 
     def get_ground_truth(self) -> Any:
+        """The ground truth."""
         return self._ground_truth
 
     def get_test(self) -> Any:
+        """The test data."""
         return self._test
 
     def _complete(self) -> None:
-        """What was loaded, made fit to be measured."""
+        """Bring the data into the form that is evaluated."""
 
-    def _refuse_empty(self) -> None:
+    def _check_not_empty(self) -> None:
         for what, loaded in (("ground truth", self._ground_truth), ("test data", self._test)):
             if len(loaded) == 0:
-                raise ValueError(f"the {what} is empty; load() some first")
+                raise InputError(f"the {what} is empty; load() some first")
 
 
 class _OfRatings(_Loaded):
     def compute(self, r: float | None = None, r_pred: float | None = None) -> float:
-        """The error of one prediction, or of all that were loaded and added; a rating of 0 reads as none."""
+        """The error of one prediction, or of all data; a rating of 0 counts as missing, as in the original."""
         if r and r_pred:
+            if math.isfinite(error := abs(r - r_pred)):  # one pair: both errors are this difference
+                return round(error, DIGITS)
             return self.metric([r_pred], truth=[r], convention=CONVENTION)
         if len(self._ground_truth) == len(self._test):
-            self._refuse_empty()
+            self._check_not_empty()
         return self.metric(self._test, truth=self._ground_truth, convention=CONVENTION)
 
 
@@ -98,33 +110,34 @@ class RMSE(_OfRatings):
 
 class _Correlation(_Loaded):
     def compute(self) -> float:
-        """Of two lists of (name, value), matched by name, or of two lists of ratings."""
-        self._refuse_empty()
-        kinds = {isinstance(value, (tuple, list)) for value in (*self._ground_truth, *self._test)}
+        """The correlation of two lists of (name, value), matched by name, or of two lists of ratings."""
+        self._check_not_empty()
+        types = {*map(type, self._ground_truth), *map(type, self._test)}
+        kinds = {issubclass(kind, (tuple, list)) for kind in types}
         if kinds == {True}:
             truth, test = dict(self._ground_truth), dict(self._test)
             if truth.keys() != test.keys() or not len(truth) == len(self._ground_truth) == len(self._test):
-                raise ValueError("the ground truth and the test data have different elements")
+                raise InputError("the ground truth and the test data have different elements")
             return self.metric(test, truth=truth, convention=CONVENTION)
-        if any(isinstance(value, str) for value in (*self._ground_truth, *self._test)) or len(kinds) > 1:
-            raise TypeError("a ranking is a list of (name, value), ratings are a list of numbers")
+        if len(kinds) > 1 or any(issubclass(kind, str) for kind in types):
+            raise InputTypeError("a ranking is a list of (name, value), ratings are a list of numbers")
         return self.metric(labels=self._ground_truth, scores=self._test, convention=CONVENTION)
 
 
 class Pearson(_Correlation):
-    """Correlation of ratings."""
+    """Pearson correlation of ratings."""
 
     metric = rs.metrics.pearson
 
 
 class SpearmanRho(_Correlation):
-    """Correlation of ranks."""
+    """Spearman rank correlation."""
 
     metric = rs.metrics.spearman
 
 
 class KendallTau(_Correlation):
-    """Pairs in the same order, less those in the other."""
+    """Kendall's tau: concordant minus discordant pairs."""
 
     metric = rs.metrics.kendall
 
@@ -135,10 +148,11 @@ class PrecisionRecallF1(_Loaded):
     add_predicted_value = _Loaded.add_test
 
     def compute(self) -> tuple[float, float, float]:
-        self._refuse_empty()
+        """Precision, recall and F1."""
+        self._check_not_empty()
+        truth, test = as_ids(self._ground_truth, self._test)
         precision, recall, f1 = (
-            metric(self._test, truth=self._ground_truth, convention=CONVENTION)
-            for metric in (rs.precision, rs.recall, rs.f1)
+            metric(test, truth=truth, convention=CONVENTION) for metric in (rs.precision, rs.recall, rs.f1)
         )
         return precision, recall, f1
 
@@ -147,27 +161,30 @@ class ReciprocalRank(_Loaded):
     """One over the rank of an item in a list: here the ground truth is the list."""
 
     def compute(self, ground_truth: Sequence[Id] | None = None, query: Id | None = None) -> float:
-        """Of a list and an item, given or loaded; an item 0 reads as none."""
+        """The reciprocal rank of an item in a list, both passed or loaded; an item 0 counts as missing."""
         item = query or self._test
-        wanted = tuple(item) if isinstance(item, list) else item  # nothing was loaded, or what no list can hold
-        return rs.rr(ground_truth or self._ground_truth, truth=[wanted], convention=CONVENTION, digits=None)
+        wanted = tuple(item) if isinstance(item, list) else item  # nothing was loaded, or an unhashable item
+        truth, ranked = as_ids([wanted], ground_truth or self._ground_truth)
+        return rs.rr(ranked, truth=truth, convention=CONVENTION, digits=None)
 
 
 class AveragePrecision(_Loaded):
-    """Average precision of a list, over the relevant items that it holds."""
+    """Average precision of a list, divided by the number of relevant items returned."""
 
     def compute(self) -> float:
+        """Average precision."""
         self._complete()
-        return rs.ap(self._test, truth=self._ground_truth, convention=CONVENTION)
+        truth, test = as_ids(self._ground_truth, self._test)
+        return rs.ap(test, truth=truth, convention=CONVENTION)
 
     def _complete(self) -> None:
         if not isinstance(self._test, list):
             self._test = [self._test]
-        self._refuse_empty()
+        self._check_not_empty()
 
 
 class _Mean(_Loaded):
-    """One query after another, then their mean."""
+    """Mean over queries, loaded one by one."""
 
     single: ClassVar[type[ReciprocalRank] | type[AveragePrecision]]
 
@@ -175,6 +192,7 @@ class _Mean(_Loaded):
         super().__init__()  # without data
 
     def load(self, ground_truth: Any, query: Any) -> None:
+        """Load one query."""
         single = self.single()
         single.load(ground_truth, query)
         single._complete()
@@ -182,13 +200,13 @@ class _Mean(_Loaded):
         self._test.append(single.get_test())
 
     def load_ground_truth(self, ground_truth: Any) -> None:
-        raise NotImplementedError("a ground truth alone makes no query; use load(ground_truth, query)")
+        raise NotImplementedError("a query needs both; use load(ground_truth, query)")
 
     def load_test(self, test: Any) -> None:
         raise NotImplementedError("a query needs its ground truth; use load(ground_truth, query)")
 
     def compute(self, ground_truth: Any = None, query: Any = None) -> float:
-        """The mean over all that was loaded; given a query, it is loaded too, and the value is its own."""
+        """The mean over all loaded queries; with a query, load it and return its own value."""
         if ground_truth and query:
             self.load(ground_truth, query)
             single = self.single()
@@ -197,8 +215,9 @@ class _Mean(_Loaded):
         return self._evaluate()[self.metric]
 
     def _evaluate(self) -> rs.Result:
-        truth, run = (dict(enumerate(side)) for side in self._sides())
-        return rs.evaluate(truth, run, self.metric, convention=CONVENTION, digits=6)
+        queries = [as_ids(*query) for query in zip(*self._sides(), strict=True)]
+        truth, run = (dict(enumerate(side)) for side in zip(*queries, strict=True)) if queries else ({}, {})
+        return rs.evaluate(truth, run, self.metric, convention=CONVENTION, digits=DIGITS)
 
     def _results(self) -> list[float]:
         """The value of each query, in the order of loading."""
@@ -210,17 +229,19 @@ class _Mean(_Loaded):
 
 
 class MeanReciprocalRank(_Mean):
-    """Mean of reciprocal ranks."""
+    """Mean reciprocal rank (MRR)."""
 
     metric = rs.rr
     single = ReciprocalRank
 
     def load(self, ground_truth: Sequence[Id], query: Id) -> None:
+        """Load the list and the relevant item of one query."""
         if isinstance(query, list):
-            raise ValueError(f"a query is one item, not a list: {query!r}")
+            raise InputError(f"a query is one item, not a list: {query!r}")
         super().load(ground_truth, query)
 
     def get_reciprocal_rank_results(self) -> list[float]:
+        """One value per query, in the order of loading."""
         return self._results()
 
     def _sides(self) -> tuple[Any, Any]:
@@ -228,22 +249,23 @@ class MeanReciprocalRank(_Mean):
 
 
 class MeanAveragePrecision(_Mean):
-    """Mean of average precisions."""
+    """Mean average precision (MAP)."""
 
     metric = rs.ap
     single = AveragePrecision
 
     def get_average_precision_results(self) -> list[float]:
+        """One value per query, in the order of loading."""
         return self._results()
 
 
 def _copied(values: Any) -> Any:
-    """What the caller does with a list after loading it does not change what was loaded."""
+    """A copy, so that later changes of the caller's list have no effect."""
     return list(values) if isinstance(values, (list, tuple)) else values
 
 
 def _appended(values: Any, value: Any) -> list[Any]:
-    """With one more: at the end of a list, which is our own, or of a list of what was loaded as something else."""
+    """The values as a list, with one more at the end."""
     values = values if isinstance(values, list) else [*values]
     values.append(value)
     return values

@@ -1,4 +1,4 @@
-"""Averaging rules, one row each: what each query adds to two sums, which mean the sums make, and what it needs."""
+"""Averaging rules, one row each: the terms of each query, the mean of their sums, and what the rule requires."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
-from rankstone.align.functions import Values
-from rankstone.errors import Advice, Hint
+from rankstone.align.elementwise import Values
+from rankstone.errors import Advice, Hint, InputError
 
 if TYPE_CHECKING:
     from rankstone.conventions.plan import Plan
@@ -18,7 +18,7 @@ LOWEST_GEOMETRIC = 1e-5  # a query's value counts as at least this in a geometri
 Sums: TypeAlias = tuple[Any, Any, Any]  # the two sums over the queries, and how many queries there are
 
 
-class Terms(NamedTuple):
+class MeanTerms(NamedTuple):
     """What the terms of a mean are made of, for each query."""
 
     ranking: Ranking
@@ -28,11 +28,11 @@ class Terms(NamedTuple):
     value_of: Callable[[Ratio], Values]  # the values by one of the parts of the ratio
 
 
-class Deciding(Protocol):
+class Decisions(Protocol):
     """Makes decisions of a mean: at once, or where the data is."""
 
     def choose(self, condition: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any: ...
-    def refuse(self, condition: Any, problem: str) -> None: ...
+    def raise_where(self, condition: Any, problem: str) -> None: ...
     def exp(self, x: Any) -> Any: ...
     def round(self, x: Any, digits: int) -> Any: ...
 
@@ -42,8 +42,10 @@ class Averaging:
     """An averaging rule."""
 
     words: str
-    terms: Callable[[Terms], tuple[Values, Values | None]]  # what each query adds to both sums; None: 1 to the second
-    mean: Callable[[Plan, Sums, Finish | None, Deciding], Any]
+    terms: Callable[
+        [MeanTerms], tuple[Values, Values | None]
+    ]  # what each query adds to both sums; None: 1 to the second
+    mean: Callable[[Plan, Sums, Finish | None, Decisions], Any]
     rises: bool = True  # is higher wherever a query's value is
     plain: bool = False  # the mean of the queries' values
     divides: bool = False  # one division for all queries together: numerators and denominators are summed
@@ -54,31 +56,31 @@ class Averaging:
     total: bool = False  # a sum, whatever the number of queries
 
 
-def _weighted(query: Terms) -> tuple[Values, Values | None]:
+def _weighted(query: MeanTerms) -> tuple[Values, Values | None]:
     if query.weights is None:
-        raise ValueError(Advice(Hint("averaging", "weighted"), " needs weights=, one per query"))
+        raise InputError(Advice(Hint("averaging", "weighted"), " needs weights=, one per query"))
     return query.weights * query.values, query.weights
 
 
-def _parts(query: Terms) -> tuple[Values, Values | None]:
+def _parts(query: MeanTerms) -> tuple[Values, Values | None]:
     parts = query.ratio().parts
     return (query.values, None) if parts is None else (query.value_of(parts[0]), query.value_of(parts[1]))
 
 
-def _logarithms(query: Terms) -> tuple[Values, Values | None]:
+def _logarithms(query: MeanTerms) -> tuple[Values, Values | None]:
     return query.ranking.log(query.ranking.maximum(query.values, LOWEST_GEOMETRIC)), None
 
 
-def _quotient(plan: Plan, sums: Sums, finish: Finish | None, to: Deciding) -> Any:
+def _quotient(plan: Plan, sums: Sums, finish: Finish | None, to: Decisions) -> Any:
     return sums[0] / sums[1]
 
 
-def _divided(plan: Plan, sums: Sums, finish: Finish | None, to: Deciding) -> Any:
+def _divided(plan: Plan, sums: Sums, finish: Finish | None, to: Decisions) -> Any:
     """One division for all queries together."""
     numerator, denominator, _ = sums
     undefined = plan.choices["undefined"]
     if undefined == "error":
-        to.refuse(denominator == 0, f"{plan.metric}: nothing could be earned in any query")
+        to.raise_where(denominator == 0, f"{plan.metric}: no query has a relevant item")
 
     def value() -> Any:
         quotient = numerator / denominator
@@ -87,35 +89,35 @@ def _divided(plan: Plan, sums: Sums, finish: Finish | None, to: Deciding) -> Any
     return to.choose(denominator == 0, lambda: number_for(undefined), value)
 
 
-def _whole(plan: Plan, sums: Sums, finish: Finish | None, to: Deciding) -> Any:
+def _whole(plan: Plan, sums: Sums, finish: Finish | None, to: Decisions) -> Any:
     top, bottom, queries = sums
-    whole = plan.metric.declaration.whole
+    whole = plan.metric.declaration.combine
     assert whole is not None  # or the plan had been refused
     return _divided(plan, (*whole(top / queries, bottom / queries, plan.arguments), queries), finish, to)
 
 
 def number_for(choice: object) -> float:
-    """What stands for a mean that there is not; NaN where nothing does."""
+    """The number of an undefined mean; NaN unless the choice is one."""
     return math.nan if isinstance(choice, str) else float(cast("float", choice))
 
 
 AVERAGING: dict[str, Averaging] = {
-    "macro": Averaging("mean of the queries' values", lambda query: (query.values, None), _quotient, plain=True),
+    "macro": Averaging("macro average over queries", lambda query: (query.values, None), _quotient, plain=True),
     "micro": Averaging(
-        "sum of all numerators over sum of all denominators", lambda query: query.ratio()[:2], _divided,
+        "micro average: sum of numerators divided by sum of denominators", lambda query: query.ratio()[:2], _divided,
         rises=False, divides=True,
     ),
-    "weighted": Averaging("weighted mean of the queries' values", _weighted, _quotient, weighted=True),
+    "weighted": Averaging("weighted average over queries", _weighted, _quotient, weighted=True),
     "one_list": Averaging(
-        "over all rows of all queries as one list", lambda query: query.ratio()[:2], _divided,
+        "all rows of all queries as one list", lambda query: query.ratio()[:2], _divided,
         rises=False, divides=True, pooled=True,
     ),
-    "parts": Averaging("of the mean precision and the mean recall", _parts, _whole, rises=False, two_means=True),
+    "parts": Averaging("F of mean precision and mean recall", _parts, _whole, rises=False, two_means=True),
     "geometric": Averaging(
-        "geometric mean of the queries' values, each at least 0.00001", _logarithms,
+        "geometric mean over queries, values at least 0.00001", _logarithms,
         lambda plan, sums, finish, to: to.exp(sums[0] / sums[1]), logarithms=True,
     ),
     "sum": Averaging(
-        "sum over the queries", lambda query: (query.values, None), lambda plan, sums, finish, to: sums[0], total=True
+        "sum over queries", lambda query: (query.values, None), lambda plan, sums, finish, to: sums[0], total=True
     ),
 }  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from rankstone.align.alignment import Relevance
 from rankstone.align.ties import TIES
 from rankstone.conventions.averaging import AVERAGING
+from rankstone.errors import InputError
 from rankstone.metrics.declaration import Listing, Value, depth
 
 Stage = Literal["align", "metric", "mean"]
@@ -25,16 +26,16 @@ class Choice:
     stage: Stage
     default: Value
     meaning: str
-    words: Mapping[Any, str] = field(default_factory=dict)  # how a value reads; `...` for any other, with {} for it
-    quiet: tuple[Any, ...] = ()  # values that go without saying
+    labels: Mapping[Any, str] = field(default_factory=dict)  # how a value reads; `...` for any other, with {} for it
+    hidden: tuple[Any, ...] = ()  # values that go without saying
     always: bool = False  # it holds for every query; the others are edge cases
     allowed: tuple[Any, ...] = ()  # all that have words; none where any value of the right type will do
     numbers: bool = False  # may any number stand in
     by_itself: tuple[Any, ...] = ()  # values by which a query needs no look at others; empty: all of them
 
     def __post_init__(self) -> None:
-        if not self.allowed and (self.numbers or ... not in self.words):
-            object.__setattr__(self, "allowed", tuple(word for word in self.words if word is not ...))
+        if not self.allowed and (self.numbers or ... not in self.labels):
+            object.__setattr__(self, "allowed", tuple(word for word in self.labels if word is not ...))
 
     def check(self, name: str, value: Value) -> Value:
         """The value in the form it is kept in, or an error that says what it could have been."""
@@ -49,123 +50,128 @@ class Choice:
             return value
         if self.allowed and value not in self.allowed:
             number = "a number, or " if self.numbers else ""
-            raise ValueError(f"{name}={value!r}; choose from {number}{', '.join(map(repr, self.allowed))}")
+            raise InputError(f"{name}={value!r}; choose from {number}{', '.join(map(repr, self.allowed))}")
         if name.endswith("digits") and not (value is None or (isinstance(value, int) and value >= 0)):
-            raise ValueError(f"{name}={value!r}; give a number of decimals, or None")
+            raise InputError(f"{name}={value!r}; give a number of decimals, or None")
         return value
 
-    def say(self, name: str, value: Value) -> str:
+    def describe(self, name: str, value: Value) -> str:
         """The value in a few words; nothing where it is the ordinary one."""
         if name == "threshold" and value != "all":
             relevance = Relevance.of(value)
-            return f"relevant {'above' if relevance.strict else 'from'} grade {relevance.threshold:g}"
-        if value in self.quiet:
+            return f"relevant if grade {'>' if relevance.strict else '>='} {relevance.threshold:g}"
+        if value in self.hidden:
             return ""
-        return self.words.get(value, self.words.get(..., f"{name} {{}}")).format(value)
+        return self.labels.get(value, self.labels.get(..., f"{name} {{}}")).format(value)
 
 
 _ROWS = {
     "ties": Choice(
-        "align", "item_desc", "who goes first among equal scores", {name: rule.words for name, rule in TIES.items()}
+        "align",
+        "item_desc",
+        "tie-breaking: the order of items with equal scores",
+        {name: rule.words for name, rule in TIES.items()},
     ),
     "score_precision": Choice(
         "align",
         "float64",
-        "how finely scores are compared",
-        {"float64": "scores compared as they are", "float32": "scores compared as float32"},
-        quiet=("float64",),
+        "precision at which scores are compared",
+        {"float64": "scores compared as float64", "float32": "scores compared as float32"},
+        hidden=("float64",),
     ),
     "duplicates": Choice(
         "align",
         "error",
         "an item twice in one list of the run",
         {
-            "error": "a repeated item is an error",
-            "first": "of a repeated item only the first row",
-            "best": "of a repeated item only the best row",
-            "count": "a repeated item counts each time",
-            "once": "a repeated item counts once but keeps its places",
+            "error": "duplicate items are an error",
+            "first": "first row of duplicate items",
+            "best": "best row of duplicate items",
+            "count": "duplicate items count each time",
+            "once": "duplicate items count once but keep their ranks",
         },
-        quiet=("error",),
+        hidden=("error",),
     ),
     "truth_duplicates": Choice(
         "align",
         "error",
         "an item twice in one query's truth",
         {
-            "error": "an item judged twice is an error",
-            "first": "of an item judged twice only the first judgement",
-            "count": "an item judged twice counts twice in the truth",
+            "error": "items judged twice are an error",
+            "first": "first judgement of items judged twice",
+            "count": "items judged twice count twice in the truth",
+            "distinct": "items judged twice with one grade count once, with two grades are an error",
+            "max": "highest grade of items judged twice",
         },
-        quiet=("error",),
+        hidden=("error",),
     ),
-    "known": Choice(
+    "unjudged": Choice(
         "align",
-        "truth",
-        "what is known of a query: its truth, only the items returned, or only the items judged",
+        "nonrelevant",
+        "what an unjudged item counts as",
         {
-            "truth": "all that the truth judges is known, returned or not",
-            "returned": "only the items returned are known, those nobody judged have grade 0",
-            "judged": "items that nobody judged leave the lists before ranks are counted",
+            "nonrelevant": "unjudged items are non-relevant",
+            "only_returned": "only returned items count, unjudged ones with grade 0",
+            "condensed": "unjudged items are removed before ranking (condensed lists)",
         },
-        quiet=("truth",),
-        by_itself=("truth",),
+        hidden=("nonrelevant",),
+        by_itself=("nonrelevant",),
     ),
     "nonpositive_score": Choice(
         "align",
         "count",
-        "a relevant item with a score of 0 or less: counted, or never found",
+        "relevant items with a score of 0 or less: retrieved, or never retrieved",
         {
-            "count": "an item with a score of 0 or less counts as any other",
-            "miss": "an item with a score of 0 or less is never found",
+            "count": "items with a score of 0 or less count as retrieved",
+            "miss": "items with a score of 0 or less are never retrieved",
         },
-        quiet=("count",),
+        hidden=("count",),
         by_itself=("count",),
     ),
     "default_k": Choice(
         "metric",
         None,
         "the cutoff of a metric asked for without one",
-        {None: "the whole list where no cutoff is given", ...: "cut at {} where no cutoff is given"},
-        quiet=(None,),
+        {None: "no default cutoff", ...: "default cutoff {}"},
+        hidden=(None,),
         always=True,
     ),
     "threshold": Choice(
         "metric",
         1,
-        "the lowest grade that is relevant; '>3' for grades above 3, 'all' for every judged item",
-        {"all": "every judged item is relevant", ...: "relevant from grade {}"},
+        "lowest relevant grade; '>3' for grades above 3, 'all' for every judged item",
+        {"all": "every judged item is relevant", ...: "relevant if grade >= {}"},
         always=True,
     ),
-    "credit": Choice(
+    "relevance": Choice(
         "metric",
-        "whole",
-        "what a relevant item counts: 1, its grade up to 1, or what the truth says that it weighs",
+        "binary",
+        "relevance of an item in set metrics",
         {
-            "whole": "a relevant item counts 1",
-            "clamp": "a grade below 1 counts in part",
-            "weight": "an item counts by its weight in the truth, or one over its propensity",
+            "binary": "relevance is binary",
+            "clipped": "relevance is the grade, clipped to [0, 1]",
+            "weighted": "relevance is the weight of the item in the truth, or 1 / propensity",
         },
-        quiet=("whole",),
+        hidden=("binary",),
         always=True,
     ),
     "truth_depth": Choice(
         "metric",
         "all",
-        "how much of the truth can be relevant at k",
+        "how many items of the truth can be relevant at k",
         {"all": "every item of the truth can be relevant", "k": "only the first k items of the truth can be relevant"},
-        quiet=("all",),
+        hidden=("all",),
         always=True,
     ),
     "undefined": Choice(
         "metric",
         0,
-        "a query where nothing could be earned: without a relevant item, or with nothing to divide by",
+        "a query whose denominator is 0, as that of a query without relevant items",
         {
-            "nan": "NaN where nothing could be earned",
-            "skip": "queries where nothing could be earned are left out",
-            "error": "an error where nothing could be earned",
-            ...: "{:g} where nothing could be earned",
+            "nan": "queries without relevant items score NaN",
+            "skip": "queries without relevant items are ignored",
+            "error": "a query without relevant items is an error",
+            ...: "queries without relevant items score {:g}",
         },
         numbers=True,
     ),
@@ -174,13 +180,13 @@ _ROWS = {
         None,
         "a query without a relevant item; None: as undefined",
         {
-            "nan": "NaN for a query without a relevant item",
-            "skip": "queries without a relevant item are left out",
-            "error": "a query without a relevant item is an error",
-            None: "a query without a relevant item as any other where nothing could be earned",
-            ...: "{:g} for a query without a relevant item",
+            "nan": "queries whose truth has no relevant item score NaN",
+            "skip": "queries whose truth has no relevant item are ignored",
+            "error": "a query whose truth has no relevant item is an error",
+            None: "queries without a relevant item: as undefined",
+            ...: "queries whose truth has no relevant item score {:g}",
         },
-        quiet=(None,),
+        hidden=(None,),
         numbers=True,
     ),
     "empty_list": Choice(
@@ -188,49 +194,49 @@ _ROWS = {
         "count",
         "a query whose list in the run is empty",
         {
-            "count": "an empty list is measured as it is",
-            "nan": "NaN for an empty list",
-            "skip": "queries with an empty list are left out",
+            "count": "empty lists are scored as they are",
+            "nan": "queries with an empty list score NaN",
+            "skip": "queries with an empty list are ignored",
             "error": "a query with an empty list is an error",
         },
-        quiet=("count",),
+        hidden=("count",),
         by_itself=("count", "skip", "nan"),
     ),
     "empty_truth": Choice(
         "metric",
         "count",
-        "a query whose truth judges nothing: as it is, or left out",
+        "a query whose truth has no item: scored, or ignored",
         {
-            "count": "a query whose truth judges nothing counts as any other",
-            "skip": "queries whose truth judges nothing are left out",
+            "count": "queries with an empty truth are scored",
+            "skip": "queries with an empty truth are ignored",
         },
-        quiet=("count",),
+        hidden=("count",),
     ),
     "both_empty": Choice(
         "metric",
         None,
         "a query with an empty truth and an empty list; None: as undefined",
         {
-            "nan": "NaN for an empty list and an empty truth",
-            None: "an empty list and an empty truth as any other query where nothing could be earned",
-            ...: "{:g} for an empty list and an empty truth",
+            "nan": "queries with an empty list and an empty truth score NaN",
+            None: "queries with an empty list and an empty truth: as undefined",
+            ...: "queries with an empty list and an empty truth score {:g}",
         },
-        quiet=(None,),
+        hidden=(None,),
         numbers=True,
     ),
     "short_list": Choice(
         "metric",
         "count",
         "a list shorter than k: as it is, or scored 0",
-        {"count": "a list shorter than k is measured as it is", "zero": "0 if the list is shorter than k"},
-        quiet=("count",),
+        {"count": "lists shorter than k are scored as they are", "zero": "lists shorter than k score 0"},
+        hidden=("count",),
     ),
     "query_digits": Choice(
         "metric",
         None,
-        "decimals that each query's value is rounded to",
-        {None: "values are not rounded", ...: "each query's value rounded to {} decimals"},
-        quiet=(None,),
+        "decimals of the values per query",
+        {None: "values are not rounded", ...: "values per query rounded to {} decimals"},
+        hidden=(None,),
         always=True,
     ),
     "missing": Choice(
@@ -238,8 +244,8 @@ _ROWS = {
         "zero",
         "a judged query that the run does not have",
         {
-            "zero": "a judged query missing from the run counts as an empty list",
-            "skip": "judged queries missing from the run are left out",
+            "zero": "judged queries missing from the run score 0",
+            "skip": "judged queries missing from the run are ignored",
             "error": "judged queries missing from the run are an error",
         },
         by_itself=("zero", "skip"),
@@ -247,18 +253,18 @@ _ROWS = {
     "extra": Choice(
         "mean",
         "skip",
-        "a query of the run that nobody judged",
+        "a query of the run without judgements",
         {
-            "skip": "queries nobody judged are left out",
-            "zero": "queries nobody judged count as having nothing relevant",
-            "error": "queries nobody judged are an error",
+            "skip": "unjudged queries are ignored",
+            "zero": "unjudged queries count as queries without relevant items",
+            "error": "unjudged queries are an error",
         },
         by_itself=("skip",),
     ),
     "averaging": Choice(
         "mean",
         "macro",
-        "mean of the queries' values, ratio of sums, weighted mean, all rows as one list, "
+        "macro average, micro average, weighted average, all rows as one list, "
         "f1 of mean precision and mean recall, geometric mean, or sum",
         {name: row.words for name, row in AVERAGING.items()},
         always=True,
@@ -266,23 +272,23 @@ _ROWS = {
     "nan_in_mean": Choice(
         "mean",
         "nan",
-        "a value that is NaN: makes the mean NaN, or counts 0",
-        {"nan": "one NaN makes the mean NaN", "zero": "NaN counts 0 in the mean"},
-        quiet=("nan",),
+        "values of NaN: the mean is NaN, or they count 0",
+        {"nan": "the mean is NaN if a value is", "zero": "NaN counts 0 in the mean"},
+        hidden=("nan",),
     ),
     "no_queries": Choice(
         "mean",
         "nan",
-        "the mean over no query at all",
+        "the mean if no query counts",
         {0: "0 if no query counts", "nan": "NaN if no query counts", "error": "an error if no query counts"},
-        quiet=("nan",),
+        hidden=("nan",),
     ),
     "digits": Choice(
         "mean",
         None,
-        "decimals that the mean is rounded to",
-        {None: "the mean is not rounded", ...: "rounded to {} decimals"},
-        quiet=(None,),
+        "decimals of the mean",
+        {None: "the mean is not rounded", ...: "mean rounded to {} decimals"},
+        hidden=(None,),
         always=True,
     ),
 }
@@ -305,3 +311,18 @@ class _Table(Listing[Choice]):
 
 
 CHOICES: Mapping[str, Choice] = _Table()
+
+# Choices under the names that 0.1.0 gave them, in files and states that are still read.
+_RENAMED = {
+    "known": ("unjudged", {"truth": "nonrelevant", "returned": "only_returned", "judged": "condensed"}),
+    "credit": ("relevance", {"whole": "binary", "clamp": "clipped", "weight": "weighted"}),
+}
+
+
+def current_names(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """Choices of a file or a state, under their present names."""
+    renamed = {name: _RENAMED.get(name, (name, {})) for name in choices}
+    return {
+        renamed[name][0]: renamed[name][1].get(value, value) if isinstance(value, str) else value
+        for name, value in choices.items()
+    }

@@ -1,4 +1,4 @@
-"""The presets: one row a tool, with the choices by which its numbers are reproduced.
+"""The presets: one row per tool, with the choices by which its numbers are reproduced.
 
 A choice's name holds for all metrics (`gain`), for one (`ap_divisor`), or for one with a cutoff (`rr@k_ties`). What a
 row leaves out is as in `rankstone`. `library` is the version whose numbers were compared.
@@ -14,7 +14,7 @@ Preset: TypeAlias = Mapping[str, Any]  # parts of a `Convention`: {"summary": "L
 # Tools that are handed one array of labels and one of scores: they know nothing but the rows they get.
 _ARRAYS: dict[str, Any] = {
     "ties": "input",
-    "known": "returned",
+    "unjudged": "only_returned",
     "missing": "skip",
     "extra": "zero",
     "empty_list": "skip",
@@ -35,7 +35,6 @@ _HIVEMALL: dict[str, Any] = {
     "negative": "signed",
     "ideal": "given",
     "auc_pairs": "list",
-    "auc_divisor": "k",
     "auc_tied_pairs": "order",
     "auc_undefined": 0.5,
     "r2_undefined": 1,
@@ -187,7 +186,7 @@ PRESETS: Mapping[str, Preset] = {
         "undefined_order": f"{_UNSTABLE}, in lists of more than 15 items",
     },
     "trectools": {
-        "summary": "trectools: queries missing from the run left out, queries that nobody judged counted",
+        "summary": "trectools: missing queries ignored, unjudged queries counted",
         "library": "trectools 0.0.50",
         "choices": {
             "threshold": ">0",
@@ -239,7 +238,7 @@ PRESETS: Mapping[str, Preset] = {
         },
         "notes": (
             "nan_handling='drop': no_relevant='skip', undefined='skip'; 'zerofill': nan_in_mean='zero'",
-            "truncated=True: precision_divisor='min(k,retrieved)', recall_divisor='min(relevant,k)'",
+            "truncated=True: precision(divisor='min(k,retrieved)'), recall(divisor='min(relevant,k)')",
         ),
         "not_reproduced": (
             "relevance_scaling='power', which is grade^2 - 1",
@@ -249,6 +248,7 @@ PRESETS: Mapping[str, Preset] = {
     },
     # -- score arrays ----------------------------------------------------------------------------------------
     "scikit-learn": {
+        "aliases": ("sklearn",),
         "summary": "scikit-learn: ndcg averages over tied scores, average precision takes each tied group as a whole",
         "library": "scikit-learn 1.9.1",
         "choices": {
@@ -274,7 +274,7 @@ PRESETS: Mapping[str, Preset] = {
         "choices": _TORCHMETRICS,
         "notes": (
             "empty_target_action='skip': no_relevant='skip'; 'pos': no_relevant=1; for fallout: fallout_undefined",
-            "adaptive_k=True: precision_divisor='min(k,retrieved)'",
+            "adaptive_k=True: precision(divisor='min(k,retrieved)')",
         ),
         "undefined_order": _UNSTABLE + "; ndcg is their average",
         "not_reproduced": (
@@ -364,7 +364,7 @@ PRESETS: Mapping[str, Preset] = {
             "auc_undefined": 0,
         },
         "notes": ("opa_metric of labels 0 and 1 is auc",),
-        "not_reproduced": ("ndcg over 1 where grades below 0 make the ideal list earn 0",),
+        "not_reproduced": ("ndcg over 1 where grades below 0 make the ideal DCG 0",),
     },
     "tf-ranking": {
         "summary": "TensorFlow Ranking: ndcg with gain 2^grade - 1 over the items of the array, scores in float32",
@@ -449,8 +449,8 @@ PRESETS: Mapping[str, Preset] = {
         },
         "notes": (
             "NDCG(divide_by_achievable=True): ideal='judged'",
-            "MAP(divide_by_k=True): ap_divisor='k'",
-            "Precision(r_precision=True): precision_divisor='min(k,relevant)'",
+            "MAP(divide_by_k=True): ap(divisor='k')",
+            "Precision(r_precision=True): precision(divisor='min(k,relevant)')",
             "CatalogCoverage(normalize=True): coverage_unit='share'; items outside of the catalogue count, so that it "
             "can pass 1: coverage_outside='skip' leaves them out",
             "SufficientReco: filled with empty_list='skip'; CoveredUsers: filled with at_least=1",
@@ -485,7 +485,7 @@ PRESETS: Mapping[str, Preset] = {
             "serendipity_no_queries": "nan",
         },
         "notes": (
-            "map: ap_divisor='relevant'",
+            "map: ap(divisor='relevant')",
             "ndcg_at_k(score_type='raw'): gain='linear'; 'exp': gain='exp2'",
             "items without history count in coverage, so that it can pass 1, and add 0 to novelty: "
             "coverage_outside='skip', novelty_cold='one' are otherwise",
@@ -551,7 +551,7 @@ PRESETS: Mapping[str, Preset] = {
         },
         "notes": (
             "NDCG(gain='rating'): gain='linear'; a discount of log2(rank+1) is LogRankDiscount(offset=1)",
-            "RBP(normalize=True): rbp_divisor='best'",
+            "RBP(normalize=True): rbp(divisor='best')",
         ),
     },
     "cornac": {
@@ -567,7 +567,7 @@ PRESETS: Mapping[str, Preset] = {
             "recall_undefined": "nan",
             "ndcg_undefined": "nan",
             "ap_ties": "group_end",
-            "ap_known": "returned",
+            "ap_unjudged": "only_returned",
             "ap_undefined": "nan",
             "auc_pairs": "list",
             "auc_tied_pairs": "wrong",
@@ -615,7 +615,7 @@ PRESETS: Mapping[str, Preset] = {
         },
         "notes": (
             "metric_decimal_place: digits",
-            "ShannonEntropy is divided by the number of items shown, too: entropy_divisor='rows*items'",
+            "ShannonEntropy is divided by the number of items shown, too: entropy(divisor='rows*items')",
         ),
     },
     "recmetrics": {
@@ -730,17 +730,26 @@ PRESETS: Mapping[str, Preset] = {
     },
     "hivemall": {
         "summary": "Hivemall's ranking measures as its manual prints them",
-        "choices": {**_HIVEMALL, "ndcg_ideal_depth": "min(k,retrieved)", "ndcg@k_ideal_depth": "k"},
+        "choices": {
+            **_HIVEMALL,
+            "truth_duplicates": "distinct",
+            "ndcg_ideal_depth": "min(k,retrieved)",
+            "ndcg@k_ideal_depth": "k",
+        },
         "notes": (
+            "truth_duplicates='distinct': its queries make the truth with collect_set",
             "auc: pairs within the first k places, of which all that the truth does not name count as not relevant; "
             "rankstone's own asks for items judged so",
             "ideal='given': a list of grades is taken in its order; to_ordered_list(relscore, '-reverse') sorts it",
         ),
     },
     "hivemall-0.5": {
-        "summary": "Hivemall since 0.5: average precision over the hits found, an ideal list no longer than the list",
+        "summary": (
+            "Hivemall since 0.5: average precision over the hits found, auc over k places, an ideal list no longer "
+            "than the list"
+        ),
         "library": "hivemall 0.6.2-SNAPSHOT",
-        "choices": {**_HIVEMALL, "ap_divisor": "found", "ndcg_ideal_depth": "min(k,retrieved)"},
+        "choices": {**_HIVEMALL, "ap_divisor": "found", "auc_divisor": "k", "ndcg_ideal_depth": "min(k,retrieved)"},
     },
     "ptranking": {
         "summary": "PT-Ranking's metrics as first written: average precision over k, 0 for a list shorter than k",
@@ -764,8 +773,8 @@ PRESETS: Mapping[str, Preset] = {
             "threshold": ">0",
             "gain": "exp2",
             "negative": "signed",
-            "precision_credit": "clamp",
-            "ap_credit": "clamp",
+            "precision_relevance": "clipped",
+            "ap_relevance": "clipped",
             "ap_divisor": "grades",
             "precision_short_list": "zero",
             "ap_short_list": "zero",

@@ -1,4 +1,4 @@
-"""What a truth says of its judged items besides their grades: how much each weighs, and its grade for each subtopic."""
+"""Annotations of judged items besides their grades: weights, and grades per subtopic."""
 
 from __future__ import annotations
 
@@ -13,64 +13,64 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.integer]
 
-SEVERAL = "an item judged for several subtopics is one item, with the highest of its grades"  # a remark on a truth
+SEVERAL = "an item judged for several subtopics is one item, with the highest of its grades"  # a note on a truth
 _PIECE = 1 << 15
 
 
 class Subtopics(NamedTuple):
-    """One row for each judged item and subtopic, the rows of an item together and by subtopic."""
+    """One row per judged item and subtopic, sorted by item and subtopic."""
 
     offsets: Ints  # of each judged item's rows
     subtopic: Ints  # its number among those of the query, from 0
     grade: Floats
-    order: Ints  # one a judged item: its place among those of the query, the largest id first, from 0
+    order: Ints  # per judged item: its position in the query by descending id, from 0
 
     def only(self, items: Ints) -> Subtopics:
-        """Those of some judged items, in any order and as often as wanted."""
+        """The annotations of some judged items, in any order, with repetitions."""
         rows, offsets = ranges(self.offsets, items)
         return Subtopics(offsets, self.subtopic[rows], self.grade[rows], self.order[items])
 
 
-class Notes(NamedTuple):
-    """Judged items in the order of the truth as given, all queries one after the other."""
+class Annotations(NamedTuple):
+    """Annotations of all judged items, in the order of the truth, query by query."""
 
     weight: Floats | None = None
     subtopics: Subtopics | None = None
 
-    def only(self, items: Ints) -> Notes:
-        """Those of some judged items, in any order and as often as wanted."""
+    def only(self, items: Ints) -> Annotations:
+        """The annotations of some judged items, in any order, with repetitions."""
         weight = None if self.weight is None else self.weight[items]
-        return Notes(weight, None if self.subtopics is None else self.subtopics.only(items))
+        return Annotations(weight, None if self.subtopics is None else self.subtopics.only(items))
 
 
-def join_notes(pieces: Sequence[Notes | None]) -> Notes | None:
-    """Those of several truths, one after the other; None unless all have them."""
+def join_annotations(pieces: Sequence[Annotations | None]) -> Annotations | None:
+    """Concatenated annotations of several truths; None unless all have them."""
 
     def every(parts: list[Any], name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])
 
-    found = [piece for piece in pieces if piece is not None]
-    if len(found) < len(pieces):
+    present = [piece for piece in pieces if piece is not None]
+    if len(present) < len(pieces):
         return None
-    weighed = all(piece.weight is not None for piece in found)
-    split = [piece.subtopics for piece in found if piece.subtopics is not None]
+    weighed = all(piece.weight is not None for piece in present)
+    split = [piece.subtopics for piece in present if piece.subtopics is not None]
     subtopics = None
     if len(split) == len(pieces):
         sizes = np.concatenate([np.diff(part.offsets) for part in split])
         offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
         subtopics = Subtopics(offsets, every(split, "subtopic"), every(split, "grade"), every(split, "order"))
-    return Notes(every(found, "weight") if weighed else None, subtopics)
+    return Annotations(every(present, "weight") if weighed else None, subtopics)
 
 
 def ranges(offsets: Ints, segments: Ints) -> tuple[Ints, Ints]:
-    """Positions of all that is in some segments, one segment after the other, and their offsets."""
+    """Positions of the elements of some segments, concatenated, and their offsets."""
     sizes = offsets[segments + 1] - offsets[segments]
     ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
     return np.arange(ends[-1]) + np.repeat(offsets[segments] - ends[:-1], sizes), ends
 
 
 def consecutive(numbers: Numbers) -> bool:
-    """Do some numbers go up by 1. A few at a time, so that no more than these are copied."""
+    """Do the numbers increase by 1. Compared in blocks, which limits copies."""
     if int(numbers[-1]) - int(numbers[0]) != len(numbers) - 1:
         return False
     pieces = (numbers[at : at + _PIECE + 1] for at in range(0, len(numbers), _PIECE))
@@ -78,5 +78,5 @@ def consecutive(numbers: Numbers) -> bool:
 
 
 def all_in_order(numbers: Numbers, count: int) -> bool:
-    """Are they the numbers from 0 to below a count, each once, as they go up."""
+    """Are they exactly 0, 1, ..., count - 1."""
     return len(numbers) == count and (count == 0 or (numbers[0] == 0 and consecutive(numbers)))

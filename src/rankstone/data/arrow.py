@@ -1,20 +1,22 @@
-"""Arrow columns: in one piece, in a plain type, as ids; and the kinds of frames that hand them over.
+"""Arrow columns: contiguous, in a plain type, as ids; and the frames that provide them.
 
-What only concerns how a column is stored ends here: chunks, dictionaries, string views, offsets of 32 bits. Frame
-libraries are never imported: who has such a frame has its library loaded.
+Details of storage end here: chunks, dictionaries, string views, 32-bit offsets. Frame libraries are never imported: a
+user with such a frame has loaded its library.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankstone._core import Strings
+from rankstone._core import Strings, invalid_row
+from rankstone.errors import DataError, DataTypeError, InputError, InputTypeError, check_not_text
 
 if TYPE_CHECKING:
     import pandas
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 else:
 
     class Lazy:
-        """A module that is loaded when something of it is asked for: a TREC file or a dict needs no pyarrow."""
+        """A module that is imported on first use: a TREC file or a dict needs no pyarrow."""
 
         def __init__(self, name: str) -> None:
             self._name = name
@@ -40,11 +42,11 @@ else:
     pyarrow, pc, types = map(Lazy, ("pyarrow", "pyarrow.compute", "pyarrow.types"))
 
 Kind: TypeAlias = "pyarrow.DataType"  # pyarrow.int64()
-# In one piece: np.array([7, 8]), pyarrow.array(["a", "b"]), or the core's Strings, which speak Arrow.
+# In one piece: np.array([7, 8]), pyarrow.array(["a", "b"]), or the core's Strings, which are Arrow-compatible.
 Column: TypeAlias = "NDArray[Any] | pyarrow.Array"
 Pieces: TypeAlias = "pyarrow.Array | pyarrow.ChunkedArray"  # pyarrow.chunked_array([["a", "b"], ["c"]])
 Table: TypeAlias = "pyarrow.Table"  # pyarrow.table({"query": ["u1"], "item": ["a"]})
-# polars.DataFrame({"query": ["u1"], "item": ["a"]}), or whatever else hands its columns over
+# polars.DataFrame({"query": ["u1"], "item": ["a"]}), or any other Arrow-compatible table
 Frame: TypeAlias = "pandas.DataFrame | polars.DataFrame | polars.LazyFrame | pyarrow.Table"
 Places: TypeAlias = NDArray[np.integer[Any]]  # of some rows, from 0: np.array([0, 2])
 
@@ -86,27 +88,81 @@ def _wide(kind: Kind) -> Kind:
 
 def as_column(name: str, values: typing.Column) -> Column:
     """A NumPy array of numbers, or an Arrow array in one piece."""
-    if hasattr(values, "detach"):  # of torch
+    check_not_text(values, f"column {name!r}")
+    if hasattr(values, "detach") or isinstance(values, np.ma.MaskedArray):  # of torch, or masked
         values = as_array(values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
         if values.ndim != 1:
-            raise ValueError(f"column {name!r} has shape {values.shape}; it must have one dimension")
-        return values
+            raise InputError(f"column {name!r} has shape {values.shape}; it must have one dimension")
+        return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
     if hasattr(values, "__arrow_c_array__"):
-        return values
-    if hasattr(values, "__arrow_c_stream__"):
-        return one_piece(pyarrow.chunked_array(values))
+        return values if isinstance(values, Strings) else flat_dictionary(check_arrow(name, pyarrow.array(values)))
+    with convertible(f"column {name!r}"):
+        if hasattr(values, "__arrow_c_stream__"):
+            return flat_dictionary(one_piece(check_arrow(name, pyarrow.chunked_array(values))))
+        return flat_dictionary(one_piece(pyarrow.array(values)))
+
+
+@contextmanager
+def convertible(what: str) -> Iterator[None]:
+    """Errors of Arrow's conversions as ours; what: the data."""
     try:
-        return one_piece(pyarrow.array(values))
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
-        raise TypeError(f"column {name!r}: {error}") from None
+        yield
+    except (
+        pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError, OverflowError,
+        UnicodeEncodeError,
+    ) as error:  # fmt: skip
+        problem = error.args[-1] if len(error.args) > 1 and not isinstance(error, UnicodeEncodeError) else error
+        raise DataTypeError(
+            f"{what}: {problem}; a column holds numbers of up to 64 bits, or valid text, not several types", "id"
+        ) from None
 
 
-def as_array(given: Any) -> NDArray[Any]:
+def flat_dictionary(column: pyarrow.Array) -> pyarrow.Array:
+    """The column, where a dictionary of a dictionary is the values themselves."""
+    return plain(column) if types.is_dictionary(stored(column.type)) else column
+
+
+def check_arrow(name: str, column: Any) -> Any:
+    """The column, if its buffers have the size and its offsets, views and indices the range that they must have."""
+    if isinstance(column, Strings):
+        return column
+    chunks = column.chunks if isinstance(column, pyarrow.ChunkedArray) else [column]
+    before = 0
+    for chunk in chunks:
+        row = -1
+        try:
+            if isinstance(chunk, pyarrow.Array):
+                chunk.validate()
+                row = invalid_row(chunk)
+            problem = f"row {before + row} points outside of its memory" if row >= 0 else ""
+        except pyarrow.ArrowInvalid as error:
+            problem = str(error)
+        if problem:
+            raise DataError(
+                f"column {name!r} is not a valid Arrow array: {problem}; validate(full=True) of the array has details",
+                "shape",
+                row=None if row < 0 else before + row,
+            )
+        before += len(chunk)
+    return column
+
+
+PADDING = -100  # the label of what is no item, as torch has it
+
+
+def as_array(data: Any) -> NDArray[Any]:
     """A NumPy array; a tensor is taken off its device and out of its graph."""
-    if hasattr(given, "detach"):
-        given = given.detach().cpu()
-    return np.asarray(given)
+    if hasattr(data, "detach"):
+        data = data.detach().cpu()
+    check_unmasked(data)
+    return np.asarray(data)
+
+
+def check_unmasked(data: object) -> None:
+    """Raise for a masked array, whose mask NumPy's functions do not read."""
+    if np.ma.is_masked(data):
+        raise DataTypeError("a masked array hides values: pass its data, and mask=~array.mask for matrices", "missing")
 
 
 def one_piece(column: Pieces) -> pyarrow.Array:
@@ -197,8 +253,8 @@ def as_numpy(column: Column) -> Column:
         return column
     if not len(column) or types.is_float16(column.type):
         return column
-    found = np.frombuffer(column.buffers()[1], dtype=column.type.to_pandas_dtype())
-    return found[column.offset : column.offset + len(column)]
+    values = np.frombuffer(column.buffers()[1], dtype=column.type.to_pandas_dtype())
+    return values[column.offset : column.offset + len(column)]
 
 
 def concatenated(columns: Sequence[Column]) -> Column:
@@ -219,9 +275,9 @@ def plain_ids(column: Column, at: Places | None = None) -> list[Any]:
 
 def encoded(column: Column) -> tuple[pyarrow.Array, NDArray[np.int64]]:
     """The different values in the order of their first rows, and the number of each row's; -1: null."""
-    found = plain(column).dictionary_encode()
-    codes = found.indices.fill_null(-1) if found.indices.null_count else found.indices
-    return found.dictionary, codes.to_numpy(zero_copy_only=False).astype(np.int64)
+    dictionary = plain(column).dictionary_encode()
+    codes = dictionary.indices.fill_null(-1) if dictionary.indices.null_count else dictionary.indices
+    return dictionary.dictionary, codes.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def distinct(column: Column) -> Sequence[Any]:
@@ -248,7 +304,7 @@ def as_ids(words: Pieces) -> pyarrow.Array:
 
 
 def is_table(side: object) -> bool:
-    """Does it hand over its columns by the Arrow protocol, or will it once it is collected."""
+    """Does it have the Arrow protocol, now or once it is collected."""
     return hasattr(side, "__arrow_c_stream__") or is_lazy(side) or is_spark(side)
 
 
@@ -268,12 +324,12 @@ def is_spark(frame: object) -> bool:
     return type(frame).__module__.startswith("pyspark.sql.") and hasattr(frame, "mapInArrow")
 
 
-def refuse_spark(frame: object) -> None:
-    """Stop at a table that may be larger than this machine."""
+def check_not_spark(frame: object) -> None:
+    """Raise for a Spark table, which may be larger than memory."""
     if is_spark(frame):
-        raise TypeError(
-            "this is a Spark table, and reading it here would collect all of it: rs.spark.evaluate measures it where "
-            "it is; to have it here, give table.toPandas()"
+        raise InputTypeError(
+            "a Spark table would be collected into memory: use rs.spark.evaluate, which runs on the cluster, or "
+            "pass table.toPandas()"
         )
 
 
@@ -284,13 +340,19 @@ def is_pandas(frame: object) -> bool:
 
 def arrow_table(frame: Frame) -> Table:
     """A frame of any library as a table of pyarrow, without an index of pandas that has no name."""
-    refuse_spark(frame)
-    table = pyarrow.table(frame.collect() if is_lazy(frame) else frame)
+    check_not_spark(frame)
+    names = list(getattr(frame, "columns", ())) if is_pandas(frame) else []
+    for name in (name for name in names if names.count(name) > 1):
+        raise DataError(f"the table has {names.count(name)} columns called {name!r}; rename one", "shape")
+    with convertible("the table"):
+        table = pyarrow.table(frame.collect() if is_lazy(frame) else frame)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        check_arrow(name, column)
     return table.drop_columns([name for name in table.column_names if name.startswith("__index_level_")])
 
 
 def without_nan(table: Table) -> Table:
-    """NaN as nothing; JSON and CSV have no word for it."""
+    """NaN as null; JSON and CSV cannot represent it."""
     for at, column in enumerate(table.columns):
         if types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
             column = pc.if_else(pc.is_nan(column), None, column)

@@ -1,7 +1,7 @@
 """CSV, TSV and text with `::` between fields: read with a header line or without, and written.
 
 Without a header line, two or three columns are query, item, and grade or score; or rank, where a run's third column
-counts 1, 2, 3 in each query. More are told apart by the caller, who gives positions.
+counts 1, 2, 3 per query. For more columns, the caller passes positions.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from pyarrow import types
 from rankstone.data.arrow import Places, Table, as_ids, one_piece, text_array, without_nan
 from rankstone.data.columns import Columns, as_scores, by_role
 from rankstone.data.lines import (
+    LONE_RETURN,
     WRITTEN_ROWS,
+    FileRows,
     IrregularError,
     Row,
     RowError,
-    Rows,
-    Text,
+    TextFile,
     count_lines,
     is_number,
+    returns_inside,
     to_id,
     to_number,
 )
-from rankstone.data.roles import IDS, Given, by_name, by_position, has_positions
+from rankstone.data.roles import IDS, RoleMap, by_name, by_position, has_positions
 from rankstone.errors import Advice, FileError, Hint, NoRowsError
 
 if TYPE_CHECKING:
@@ -41,24 +43,24 @@ if TYPE_CHECKING:
 Record = tuple[int, int, "list[str] | RowError"]
 
 _BLOCK = 16 << 20
-_RETURN = "has a carriage return in it that is neither quoted nor the end of the line"
 
 
 class Delimited:
-    """Reads a file, whole or piece by piece; the first piece says which columns are which."""
+    """Reads a file, whole or in chunks; the first chunk determines the roles of the columns."""
 
-    def __init__(self, kind: str, separator: str, given: Given, skip: bool = False) -> None:
-        self.kind, self.given, self.skip = kind, given, skip
+    def __init__(self, kind: str, separator: str, role_map: RoleMap, skip: bool = False) -> None:
+        self.kind, self.role_map, self.skip = kind, role_map, skip
         self.long = separator.encode() if len(separator) > 1 else b""  # to be a tab
         self.separator = "\t" if self.long else separator
         self.roles: dict[str, int] = {}  # where each column is
+        self.names: dict[str, str] = {}  # what each is called, in a file with a header line
         self.width = 0
         self.counts: Counts | None = None  # of what could be scores or ranks
 
-    def __call__(self, text: Text) -> Columns:
+    def __call__(self, text: TextFile) -> Columns:
         """The rows of a truth or a run, one per line."""
         if self.long:
-            text = Text(text.name, bytes(text.view()).replace(self.long, b"\t"), text.first)
+            text = TextFile(text.name, bytes(text.view()).replace(self.long, b"\t"), text.first)
         start, line = (text.start, text.first) if self.roles else self._begin(text)
         if start >= text.end:
             raise NoRowsError(text.name, "has a header line but no rows")
@@ -66,9 +68,9 @@ class Delimited:
             rows = _quick(text, start, self.separator, self.width, self.roles)
         except IrregularError:
             rows = self._line_by_line(text, start, line)
-        return rows if self.counts is None else self.counts.ordered(rows)
+        return replace(rows if self.counts is None else self.counts.ordered(rows), names=self.names or self.roles)
 
-    def _line_by_line(self, text: Text, start: int, line: int) -> Columns:
+    def _line_by_line(self, text: TextFile, start: int, line: int) -> Columns:
         def parse(fields: list[str] | RowError) -> Row:
             if isinstance(fields, RowError):
                 raise fields
@@ -76,11 +78,11 @@ class Delimited:
                 raise RowError(f"expected {self.width} fields, found {len(fields)}")
             return tuple((to_id if role in IDS else to_number)(fields[self.roles[role]], role) for role in order)
 
-        order = sorted(self.roles, key=IDS.__contains__)  # of two mistakes in a row, the number's is told
+        order = sorted(self.roles, key=IDS.__contains__)  # of two errors in a row, report that of the number
         lines = ((number, fields) for number, _, fields in _records(text, self.separator, start, line))
-        return Rows(text.name, self.skip).read(lines, order, parse, lambda words: as_ids(text_array(words)))
+        return FileRows(text.name, self.skip).read(lines, order, parse, lambda words: as_ids(text_array(words)))
 
-    def _begin(self, text: Text) -> tuple[int, int]:
+    def _begin(self, text: TextFile) -> tuple[int, int]:
         """Where the first row starts, and the number of its line."""
         records = _records(text, self.separator, text.start, text.first)
         record = next(records, None)
@@ -90,9 +92,9 @@ class Delimited:
         if isinstance(first, RowError):
             raise FileError(text.name, str(first), line)
         self.width = len(first)
-        named = [where for where in self.given.values() if where is not None]
-        if has_positions(self.given) or (not named and is_number(first[-1])):
-            self.roles = by_position(self.width, self.kind, self.given, text.name, line)
+        named = [where for where in self.role_map.values() if where is not None]
+        if has_positions(self.role_map) or (not named and is_number(first[-1])):
+            self.roles = by_position(self.width, self.kind, self.role_map, text.name, line)
             if not named and "score" in self.roles:
                 self.counts = Counts(text.name)
             return text.start, text.first
@@ -100,11 +102,11 @@ class Delimited:
         fields = [] if isinstance(below, RowError) else below
         floats = {name for name, field in zip(first, fields, strict=False) if _is_float(field)}
         otherwise = "" if named else _POSITIONS
-        names = by_name(
-            first, self.kind, self.given, text.name, line, is_float=floats.__contains__, otherwise=otherwise
+        self.names = names = by_name(
+            first, self.kind, self.role_map, text.name, line, is_float=floats.__contains__, otherwise=otherwise
         )
         self.roles = {role: first.index(name) for role, name in names.items()}
-        return after, text.first + text.data[text.start : after].count(b"\n")
+        return after, text.first + text.whole[text.start : after].count(b"\n")
 
 
 def _is_float(word: str) -> bool:
@@ -120,7 +122,7 @@ class Counts:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.ranks: bool | None = None  # not known yet
+        self.ranks: bool | None = None  # not yet decided
         self.first: float | None = None  # value of the file
 
     def ordered(self, rows: Columns) -> Columns:
@@ -148,19 +150,17 @@ class Counts:
                 Advice(
                     f"its third column counts 1, 2, 3 as ranks do, but is {value[row]:g} for query {at!r}, item ",
                     f"{item!r}; ",
-                    _SAY_WHICH,
+                    _PASS_ROLES,
                 ),
             )
-        remark = f"{self.name}: the third column counts 1, 2, 3 in each query: read as ranks"
-        return replace(rows, score=as_scores(value), remarks=(remark,), ranks=True)
+        note = f"{self.name}: the third column counts 1, 2, 3 in each query: read as ranks"
+        return replace(rows, score=as_scores(value), notes=(note,), ranks=True)
 
     def _decide(self, query: Places, value: Floats, begins: Bools, counts: Bools) -> None:
-        """What the first rows say; nothing as long as each is the only one of its query, and 0 or 1 like the others."""
+        """Decide by the first rows, unless each is the only one of its query and all are 0 or all 1."""
         alike = begins.all() and np.isin(value, (0, 1)).all() and (value == value[0]).all()
         if self.first is not None and not (alike and value[0] == self.first):
-            raise FileError(
-                self.name, Advice("cannot tell whether its third column is a score or a rank; ", _SAY_WHICH)
-            )
+            raise FileError(self.name, Advice("ambiguous whether its third column is a score or a rank; ", _PASS_ROLES))
         self.first = float(value[0])
         if not alike:
             decides = query == query[np.argmin(begins)]
@@ -168,15 +168,15 @@ class Counts:
 
 
 _POSITIONS = Advice("; or positions, if this is no header line: ", Hint("columns", {"query": 0, "item": 1, ...: ...}))
-_SAY_WHICH = Advice("say which: ", Hint("columns", {"query": 0, "item": 1, "rank": 2}), ", or 'score': 2")
+_PASS_ROLES = Advice("pass ", Hint("columns", {"query": 0, "item": 1, "rank": 2}), ", or 'score': 2")
 
 
-def _quick(text: Text, start: int, separator: str, width: int, roles: Mapping[str, int]) -> Columns:
+def _quick(text: TextFile, start: int, separator: str, width: int, roles: Mapping[str, int]) -> Columns:
     names = [str(at) for at in range(width)]
     types = {names[at]: pyarrow.float64() for role, at in roles.items() if role not in IDS}
     types |= {names[at]: pyarrow.string() for role, at in roles.items() if role in IDS}
     view = text.view(start)
-    if _returns_inside(view) or _open_at_end(text, separator, start):  # Arrow would take them for something else
+    if returns_inside(view) or _open_at_end(text, separator, start):  # Arrow would misread them
         raise IrregularError
     try:
         table = arrow_csv.read_csv(
@@ -199,25 +199,15 @@ def _quick(text: Text, start: int, separator: str, width: int, roles: Mapping[st
     return by_role({role: as_ids(column) if role in IDS else one_piece(column) for role, column in columns.items()})
 
 
-def _returns_inside(view: memoryview) -> bool:
-    """Is there a carriage return that does not end a line."""
-    for at in range(0, len(view), _BLOCK):
-        block = np.frombuffer(view[at : at + _BLOCK + 1], np.uint8)
-        found = np.flatnonzero(block[:_BLOCK] == 13)
-        if len(found) and (found[-1] + 1 == len(block) or (block[found + 1] != 10).any()):
-            return True
-    return False
-
-
-def _open_at_end(text: Text, separator: str, start: int) -> bool:
+def _open_at_end(text: TextFile, separator: str, start: int) -> bool:
     """Does the file end inside quotes, if each row is one line."""
-    last = max(start, text.data.rfind(b"\n", start, text.end) + 1)
-    if b'"' not in text.data[last : text.end]:
+    last = max(start, text.whole.rfind(b"\n", start, text.end) + 1)
+    if b'"' not in text.whole[last : text.end]:
         return False
     return isinstance(next(_records(text, separator, last, 1))[2], RowError)
 
 
-def _records(text: Text, separator: str, start: int, number: int) -> Iterator[Record]:
+def _records(text: TextFile, separator: str, start: int, number: int) -> Iterator[Record]:
     """Rows, each a line; only a quoted field can make it longer."""
     lines = text.lines(start, number)
     given_back: list[tuple[int, int, bytes]] = []
@@ -227,7 +217,7 @@ def _records(text: Text, separator: str, start: int, number: int) -> Iterator[Re
             continue
         if b'"' not in line:
             line = line.removesuffix(b"\r")
-            yield number, end, _decoded(line).split(separator) if b"\r" not in line else RowError(_RETURN)
+            yield number, end, _decoded(line).split(separator) if b"\r" not in line else RowError(LONE_RETURN)
             continue
         taken = [got]
 
@@ -243,7 +233,7 @@ def _records(text: Text, separator: str, start: int, number: int) -> Iterator[Re
         except (RowError, csv.Error) as error:  # go on with the line after this one
             given_back.extend(reversed(taken[1:]))
             stray = isinstance(error, csv.Error) and b"\r" in taken[-1][2].removesuffix(b"\r")
-            yield number, end, RowError(_RETURN if stray else str(error))
+            yield number, end, RowError(LONE_RETURN if stray else str(error))
         else:
             yield number, taken[-1][1], fields
 
@@ -262,9 +252,8 @@ def write_delimited(table: Table, stream: BinaryIO, separator: str) -> None:
     table = without_nan(table)
     names = [f'"{name}"' if separator in name or '"' in name else name for name in table.column_names]
     stream.write((separator.join(names) + "\n").encode())
-    texts = [
-        column for column in table.columns if not (types.is_integer(column.type) or types.is_floating(column.type))
-    ]
+    plain = (types.is_integer, types.is_floating, types.is_null)
+    texts = [column for column in table.columns if not any(is_plain(column.type) for is_plain in plain)]
     quoted = any(pc.any(pc.match_substring_regex(text, f'["\r\n{separator}]')).as_py() for text in texts)
     options = arrow_csv.WriteOptions(
         include_header=False, delimiter=separator, quoting_style="needed" if quoted else "none", batch_size=WRITTEN_ROWS

@@ -1,6 +1,6 @@
-"""Files of truths and runs: one row per format, known by a file's name or its first lines; plain or compressed.
+"""File formats of truths and runs, detected by file extension or first lines; plain or compressed.
 
-Every row says how its files are known, read, read in batches and written. A reader is loaded when a file needs it.
+One row per format: how to detect it, read it, read it in batches and write it. Readers are imported on first use.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -21,34 +22,35 @@ from rankstone.data.lines import (
     Data,
     Files,
     Opener,
-    Text,
+    TextFile,
     ending_of,
     head_of,
     in_pieces,
     is_number,
     open_text,
-    show,
+    with_newlines,
 )
 from rankstone.data.lists import Lists
-from rankstone.data.roles import Given, check_given, has_positions, roles_of
+from rankstone.data.roles import RoleMap, check_role_map, has_positions, roles_of
 from rankstone.data.trec import NOT_TREC, looks_letor, looks_trec, read_letor, read_scores, read_trec, write_trec
-from rankstone.errors import Advice, FileError, Hint, NoRowsError
+from rankstone.errors import Advice, FileError, Hint, InputError, NoRowsError, show
 from rankstone.progress import watched
 
 Path = str | os.PathLike[str]
 OnError = Literal["stop", "skip"]
-Named: TypeAlias = "Mapping[str, str | int | None]"  # {"query": "user_id", "item": "movie", "grade": None}
-_LINES = 1 << 16  # bytes that tell most formats
+ColumnNames: TypeAlias = "Mapping[str, str | int | None]"  # {"query": "user_id", "item": "movie", "grade": None}
+_FIELDS = re.compile(rb'[\s,:"{}\[\]]+')  # between words of a line
+_LINES = 1 << 16  # bytes that are enough to detect most formats
 
 
-class Ask(NamedTuple):
-    """What is wanted of a file."""
+class ReadRequest(NamedTuple):
+    """What to read from a file, and how."""
 
     kind: str  # "truth" or "run"
-    given: Given
-    skip: bool  # bad lines
+    role_map: RoleMap
+    skip: bool  # skip bad lines
     path: str
-    beside: str | None  # the file that scores belong to
+    features: str | None  # the LETOR file whose rows the scores belong to
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,25 +59,26 @@ class Format:
 
     name: str
     title: str
-    endings: tuple[str, ...]  # of a file's name
-    read: Callable[[Text, Ask], Columns | Lists]
-    sure: bool = False  # is its ending proof
-    borrowed: tuple[str, ...] = ()  # sure endings of others that its files have at times
-    magic: bytes | None = None  # a file's first bytes
-    looks: Callable[[bytes, str, str], bool] = lambda line, kind, name: False  # is a line like it, without a doubt
-    may: Callable[[bytes], bool] = lambda line: False  # could it be the first line, where nothing else tells
-    which: Callable[[bytes], str] | None = None  # of several alike a file is, by how it begins
+    endings: tuple[str, ...]  # file extensions
+    read: Callable[[TextFile, ReadRequest], Columns | Lists]
+    sure: bool = False  # is the extension enough to detect it
+    borrowed: tuple[str, ...] = ()  # extensions of other formats that its files may have
+    magic: bytes | None = None  # first bytes of a file
+    looks: Callable[[bytes, str, str], bool] = lambda line, kind, name: False  # is this clearly a line of it
+    may: Callable[[bytes], bool] = lambda line: False  # may this be its first line; used last
+    which: Callable[[bytes], str] | None = None  # the exact one of several similar formats, by the first bytes
     kinds: tuple[str, ...] = ("truth", "run")
-    note: str = ""  # on what else there is, where it is not of the right kind
-    columns: bool = False  # do its columns have names, so that it holds any table
-    table: Callable[[Any], Table] | None = None  # any table, of Arrow's reader of bytes
-    count: Callable[[str], int] | None = None  # the rows of a file, without reading it
-    header: int = 0  # lines of a table before its first row
-    batches: Opener | None = None  # of a run
-    several: Callable[[Files, Ask], Columns | Lists] | None = None  # reads a folder, or a list of files
+    note: str = ""  # hint for the error of a wrong kind
+    columns: bool = False  # are its columns named
+    objects: bool = False  # have its lists objects, whose parts are named
+    table: Callable[[Any], Table] | None = None  # reads any table from an Arrow reader
+    count: Callable[[str], int] | None = None  # number of rows, without reading the file
+    header: int = 0  # lines before the first row
+    batches: Opener | None = None  # reads a run in batches
+    several: Callable[[Files, ReadRequest], Columns | Lists] | None = None  # reads a folder, or a list of files
     write: Callable[[Table, BinaryIO, str, str], None] | None = None  # table, stream, kind, tag
-    bad_ids: Mapping[str, str] = field(default_factory=dict)  # by role, a pattern of ids that would not be read back
-    sql: str = ""  # DuckDB's function that reads it
+    bad_ids: Mapping[str, str] = field(default_factory=dict)  # by role, a pattern of ids that cannot be read back
+    sql: str = ""  # DuckDB function that reads it
 
 
 def _tables() -> Any:
@@ -102,9 +105,9 @@ def _parquet() -> Any:
 def _delimited(name: str, separator: str, may: Callable[[bytes], bool]) -> Format:
     plain = Format(
         name, name.upper(), (),
-        lambda text, ask: _tables().Delimited(ask.kind, separator, ask.given, ask.skip)(text),
+        lambda text, request: _tables().Delimited(request.kind, separator, request.role_map, request.skip)(text),
         may=may, columns=True,
-        batches=in_pieces(lambda name, given: _tables().Delimited("run", separator, given), quotes=True),
+        batches=in_pieces(lambda name, role_map: _tables().Delimited("run", separator, role_map), quotes=True),
     )  # fmt: skip
     if len(separator) > 1:
         return plain
@@ -122,9 +125,9 @@ def _which_json(head: bytes) -> str:
 _FORMATS = (
     Format(
         "trec", "TREC", ("trec", "qrels", "qrel", "run", "res"),
-        lambda text, ask: read_trec(text, ask.kind, ask.skip),
+        lambda text, request: read_trec(text, request.kind, request.skip),
         borrowed=("tsv",), looks=looks_trec, write=write_trec,
-        batches=in_pieces(lambda name, given: lambda text: read_trec(text, "run", False)),
+        batches=in_pieces(lambda name, role_map: lambda text: read_trec(text, "run", False)),
         bad_ids={"query": NOT_TREC + "|^[#\ufeff]", "item": NOT_TREC},
     ),
     _delimited("csv", ",", lambda line: b"," in line and b"\t" not in line),
@@ -132,7 +135,7 @@ _FORMATS = (
     _delimited("dat", "::", lambda line: b"::" in line),
     Format(
         "jsonl", "JSON lines", ("jsonl", "ndjson"),
-        lambda text, ask: _json().Reader(text.name, ask.kind, ask.given, ask.skip)(text),
+        lambda text, request: _json().Reader(text.name, request.kind, request.role_map, request.skip)(text),
         sure=True, columns=True, sql="read_json", looks=lambda line, kind, name: line.startswith((b"{", b"[{")),
         table=lambda data: _json().arrow_json.read_json(data),
         which=_which_json, batches=lambda *files: _json().open_json(*files),
@@ -140,29 +143,33 @@ _FORMATS = (
     ),
     Format(
         "json", "JSON", ("json",),
-        lambda text, ask: _json().Reader(text.name, ask.kind, {}, ask.skip, queries=True)(text),
+        lambda text, request: _json().Reader(text.name, *request[:3], queries=True)(text),
         sure=True, sql="read_json", which=_which_json, batches=lambda *files: _json().open_json(*files, queries=True),
-        table=lambda data: _json().arrow_json.read_json(data),
+        table=lambda data: _json().arrow_json.read_json(data), objects=True,
     ),
     Format(
         "parquet", "Parquet", ("parquet", "pq"),
-        lambda text, ask: _parquet().read_parquet(text.name, text.data, ask.kind, ask.given, ask.skip),
+        lambda text, request: _parquet().read_parquet(
+            text.name, text.whole, request.kind, request.role_map, request.skip
+        ),
         sure=True, columns=True, sql="read_parquet", magic=b"PAR1",
         table=lambda data: _parquet().parquet.read_table(data),
         count=lambda path: int(_parquet().parquet.read_metadata(path).num_rows),
         batches=lambda *files: _parquet().open_parquet(*files),
-        several=lambda source, ask: _parquet().read_parquet(ask.path, source, ask.kind, ask.given, ask.skip),
+        several=lambda source, request: _parquet().read_parquet(
+            request.path, source, request.kind, request.role_map, request.skip
+        ),
         write=lambda table, stream, *_: _parquet().parquet.write_table(table, stream),
     ),
     Format(
         "letor", "LETOR", ("letor", "svm", "svmlight", "libsvm"),
-        lambda text, ask: read_letor(text, ask.path, ask.skip),
+        lambda text, request: read_letor(text, request.path, request.skip),
         looks=lambda line, kind, name: looks_letor(line),
         kinds=("truth",), note="; a file of scores is the run that goes with it",
     ),
     Format(
         "scores", "scores", ("scores",),
-        lambda text, ask: read_scores(text, ask.path, ask.beside, ask.skip),
+        lambda text, request: read_scores(text, request.path, request.features, request.skip),
         looks=lambda line, kind, name: kind == "run" and is_number(line),
         kinds=("run",), note="; a LETOR file is the truth that goes with it",
     ),
@@ -173,47 +180,47 @@ FORMATS: Mapping[str, Format] = {form.name: form for form in _FORMATS}
 def named_format(name: str | None) -> Format | None:
     """The format of this name, or None for none."""
     if name is not None and name not in FORMATS:
-        raise ValueError(f"unknown format {name!r}; choose from {', '.join(FORMATS)}")
+        raise InputError(f"unknown format {name!r}; choose from {', '.join(FORMATS)}")
     return None if name is None else FORMATS[name]
 
 
 def by_magic(data: Data) -> Format | None:
-    """The format that a file's first bytes prove."""
+    """The format with these first bytes."""
     return next((form for form in _FORMATS if form.magic and data[: len(form.magic)] == form.magic), None)
 
 
-def detect_format(text: Text, kind: str, given: Given) -> Format:
-    """The format of a file, by its name and its first lines; one with columns, if the caller says where they are."""
+def detect_format(text: TextFile, kind: str, role_map: RoleMap) -> Format:
+    """The format of a file, by extension and first lines; one with columns, if the caller passes column positions."""
     if proven := by_magic(text.data):
         return proven
     name, ending, heads = os.path.basename(text.name).lower(), ending_of(text.name), _heads(text)
     named = next((form for form in _FORMATS if ending in form.endings), None)
     first = heads[0] if heads else b""
-    forms = [form for form in _FORMATS if form.columns or not has_positions(given)]
+    forms = [form for form in _FORMATS if form.columns or not has_positions(role_map)]
     borrowed = any(ending in form.borrowed and form.looks(first, kind, name) for form in forms)
     if named is not None and named.sure and not borrowed:
-        found: Format | None = named
+        detected: Format | None = named
     else:
-        found = next((form for line in heads for form in forms if form.looks(line, kind, name)), named)
-        found = found or next((form for form in forms if form.may(first)), None)
-    if found is not None:
-        return found if found.which is None else FORMATS[found.which(bytes(text.view()[:HEAD]))]
+        detected = next((form for line in heads for form in forms if form.looks(line, kind, name)), named)
+        detected = detected or next((form for form in forms if form.may(first)), None)
+    if detected is not None:
+        return detected if detected.which is None else FORMATS[detected.which(text.head(HEAD))]
     if not heads:
         raise NoRowsError(text.name)
     raise FileError(
         text.name,
         Advice(
-            f"cannot tell its format by its name or its first line {show(first[:40].decode('utf-8', 'replace'))}; ",
-            "give ",
+            f"unknown format: neither the extension nor the first line {show(first[:40].decode('utf-8', 'replace'))} ",
+            "determines it; pass ",
             Hint("format"),
             f", one of {', '.join(FORMATS)}",
         ),
     )
 
 
-def _heads(text: Text) -> list[bytes]:
+def _heads(text: TextFile) -> list[bytes]:
     """The first lines that are neither blank nor comments."""
-    head = Text("", bytes(text.view()[:_LINES]))
+    head = TextFile("", text.head(_LINES))
     lines = (line.strip(b" \r\v\f") for _, _, line in head.lines())
     return list(islice((line for line in lines if line and not line.startswith(b"#")), 10))
 
@@ -226,7 +233,7 @@ def listed(words: Iterable[str], last: str = "or") -> str:
 
 # -- reading -------------------------------------------------------------------------------------------------
 
-_FOLDERS = next(form for form in FORMATS.values() if form.several)  # what a folder's files are
+_FOLDERS = next(form for form in FORMATS.values() if form.several)  # the format that folders are read as
 LARGE_BYTES = 256 << 20  # on disk
 LARGE_ROWS = 20_000_000  # of Parquet
 
@@ -235,17 +242,47 @@ def read_truth(
     path: Path,
     *,
     format: str | None = None,  # noqa: A002
-    columns: Named | None = None,
+    columns: ColumnNames | None = None,
     on_error: OnError = "stop",
 ) -> Columns | Lists:
-    """A truth from a file: TREC qrels, CSV, TSV, JSON, Parquet or LETOR; plain, .gz, .bz2, .xz or .zst.
+    """Read relevance judgements from a file.
 
-    path: a file, `-` for standard input, or for Parquet a folder or a pattern such as `part-*.parquet`. format: one of
-    "trec", "csv", "tsv", "dat" (`::` between fields), "jsonl", "json", "parquet", "letor"; told from the name and the
-    first lines if not given. columns: names by role, `{"query": "user_id", "item": "movie", "grade": "stars"}`, or
-    positions from 0 where there is no header line; usual names are found without, and None stands for no such column.
-    A row has an item, or a list of them: then the answer is `Lists`. on_error: "stop" at the first bad line, or "skip"
-    bad lines, count them in `skipped` and keep the first hundred in `bad_lines`.
+    Formats are TREC qrels, CSV, TSV, JSON, Parquet and LETOR; plain or compressed (.gz, .bz2, .xz, .zst).
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file, `-` for standard input, or for Parquet a folder or a pattern such as `part-*.parquet`.
+    format : str, optional
+        One of "trec", "csv", "tsv", "dat" (fields separated by `::`), "jsonl", "json", "parquet", "letor". Detected by
+        file extension and first lines if omitted.
+    columns : dict, optional
+        Columns by role, `{"query": "user_id", "item": "movie", "grade": "stars"}`, or positions from 0 in files without
+        a header line. Usual names are detected; None means that there is no such column.
+    on_error : {"stop", "skip"}, default "stop"
+        Raise at the first bad line, or skip bad lines, count them in `skipped` and keep the first hundred in
+        `bad_lines`.
+
+    Returns
+    -------
+    Columns or Lists
+        `Lists` if a row has a list of items, else `Columns`.
+
+    Raises
+    ------
+    rs.errors.FileError
+        With the path, the line and the problem.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "qrels.txt")
+    >>> path.write_text("q1 0 d1 2\\nq1 0 d2 0\\n")
+    20
+    >>> rs.read_truth(path)
+    2 rows of query, item, grade
+    q1  d1  2.0
+    q1  d2  0.0
     """
     return _with_arrays(read_side(path, "truth", format, columns, on_error))
 
@@ -254,32 +291,69 @@ def read_run(
     path: Path,
     *,
     format: str | None = None,  # noqa: A002
-    columns: Named | None = None,
+    columns: ColumnNames | None = None,
     on_error: OnError = "stop",
-    beside: Path | None = None,
+    features: Path | None = None,
 ) -> Columns | Lists:
-    """A run from a file, as `read_truth` reads a truth: TREC, CSV, TSV, JSON, Parquet, or scores.
+    """Read a run from a file: TREC, CSV, TSV, JSON, Parquet, or scores; plain or compressed.
 
-    A column `rank` serves where there is no score; with neither, the rows are in ranked order. Without a header line, a
-    third column that counts 1, 2, 3 in each query is a rank, and `remarks` says so. A file of scores, one a
-    line, belongs to the LETOR file `beside`; without it, `x.scores` belongs to `x`.
+    A `rank` column is used if there is no score; with neither, the rows are in ranked order. Without a header line, a
+    third column that counts 1, 2, 3 per query is a rank, which `notes` reports.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file, `-` for standard input, or for Parquet a folder or a pattern such as `part-*.parquet`.
+    format : str, optional
+        One of "trec", "csv", "tsv", "dat" (fields separated by `::`), "jsonl", "json", "parquet", "scores". Detected by
+        file extension and first lines if omitted.
+    columns : dict, optional
+        Columns by role, `{"query": "user_id", "item": "movie", "score": "prediction"}`, or positions from 0 in files
+        without a header line. Usual names are detected; None means that there is no such column.
+    on_error : {"stop", "skip"}, default "stop"
+        Raise at the first bad line, or skip bad lines, count them in `skipped` and keep the first hundred in
+        `bad_lines`.
+    features : str or path-like, optional
+        The LETOR file whose rows the scores belong to, for a file with one score per line. Without it, `x.scores`
+        belongs to `x`.
+
+    Returns
+    -------
+    Columns or Lists
+        `Lists` if a row has a list of items, else `Columns`.
+
+    Raises
+    ------
+    rs.errors.FileError
+        With the path, the line and the problem.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "run.csv")
+    >>> path.write_text("query,item,score\\nq1,d1,0.9\\nq1,d2,0.4\\n")
+    37
+    >>> rs.read_run(path)
+    2 rows of query, item, score
+    q1  d1  0.9
+    q1  d2  0.4
     """
-    return _with_arrays(read_side(path, "run", format, columns, on_error, beside))
+    return _with_arrays(read_side(path, "run", format, columns, on_error, features))
 
 
 def _with_arrays(side: Columns | Lists) -> Columns | Lists:
-    """The same, with ids that anybody can read."""
+    """The same, with ids as NumPy or Arrow arrays in place of the core's strings."""
     if isinstance(side, Lists):
         return side
     return replace(side, query=movable(side.query), item=movable(side.item))
 
 
 def same_ids(truth: Columns | Lists, run: Columns | Lists) -> tuple[Columns | Lists, Columns | Lists]:
-    """The same, with ids as strings where one side has strings and the other whole numbers."""
+    """The same, with integer ids as strings where the other side has strings."""
     for role in ("query", "item"):
         ours, theirs = _field(truth, role), _field(run, role)
         judged, returned = getattr(truth, ours), getattr(run, theirs)
-        if judged is None or returned is None:  # lists that are matched by their rows
+        if judged is None or returned is None:  # lists matched by row
             continue
         if is_whole(judged) and not is_whole(returned):
             truth = replace(truth, **{ours: as_text(judged)})
@@ -289,9 +363,9 @@ def same_ids(truth: Columns | Lists, run: Columns | Lists) -> tuple[Columns | Li
 
 
 def all_same_ids(truth: Columns | Lists, runs: Sequence[Columns | Lists]) -> list[Columns | Lists]:
-    """A truth and several runs, with ids of one kind."""
+    """A truth and several runs, with ids of the same type."""
     read = list(runs)
-    for at in [*range(len(read))] * 2:  # again, as a later one may have made the truth's ids text
+    for at in [*range(len(read))] * 2:  # twice, as a later run may have changed the truth's ids to strings
         truth, read[at] = same_ids(truth, read[at])
     return [truth, *read]
 
@@ -301,50 +375,77 @@ def _field(side: Columns | Lists, role: str) -> str:
 
 
 def is_path(side: object) -> TypeGuard[Path]:
-    """Is it a file's name."""
+    """Is it a path."""
     return isinstance(side, (str, os.PathLike))
+
+
+# The start of a query, after comments.
+_SQL = re.compile(
+    r"(?:[\s(]|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*(?:select|with|from|values|table|describe|pragma)[\s('\"]",
+    re.IGNORECASE,
+)
+
+
+def check_path(name: str, folder: str = "") -> None:
+    """Refuse a text that is SQL and no file in the folder: only `rs.sql.table` runs it."""
+    path = os.path.join(folder, name)
+    if _SQL.match(name) and not os.path.exists(path) and not glob.glob(path):
+        sql = 'pass rs.sql.table("select ...") to run SQL, or write its rows to a file with the command rankstone sql'
+        raise FileError(name, f"there is no such file; {sql}")
 
 
 def read_side(
     path: Path,
     kind: str,
     named: str | None = None,
-    columns: Named | None = None,
+    columns: ColumnNames | None = None,
     on_error: str = "stop",
-    beside: Path | None = None,
+    features: Path | None = None,
 ) -> Columns | Lists:
-    """A truth or a run from a file, with ids as the core has read them; `named`: its format."""
+    """A truth or a run from a file, with ids as the core reads them; named: its format."""
     name, form = os.fspath(path), named_format(named)
     if on_error not in ("stop", "skip"):
-        raise ValueError(f"unknown on_error {on_error!r}; choose from stop, skip")
-    given = check_given(columns, kind)
-    ask = Ask(kind, given, on_error == "skip", name, None if beside is None else os.fspath(beside))
+        raise InputError(f"unknown on_error {on_error!r}; choose from stop, skip")
+    role_map = check_role_map(columns, kind)
+    request = ReadRequest(kind, role_map, on_error == "skip", name, None if features is None else os.fspath(features))
     with watched(f"reading {name}"):
-        return _read_any(name, form, ask)
+        return replace(_read_any(name, form, request), path=name)
 
 
-def _read_any(name: str, form: Format | None, ask: Ask) -> Columns | Lists:
-    kind, given = ask.kind, ask.given
+def place_in(path: str, query: object, item: object) -> str:
+    """The file and the second line, or the only one, with these ids, for an error; the file if it has no such lines."""
+    with contextlib.suppress(OSError, ValueError):
+        text, wanted = open_text(path), {str(query).encode(), str(item).encode()}
+        if path != "-" and item is not None and not by_magic(text.data):
+            fits = (number for number, _, line in with_newlines(text).lines() if wanted <= {*_FIELDS.split(line)})
+            return ":".join([path, *map(str, list(islice(fits, 2))[-1:])])
+    return path
+
+
+def _read_any(name: str, form: Format | None, request: ReadRequest) -> Columns | Lists:
+    kind, role_map = request.kind, request.role_map
     several = _several(name, form)
     if several is not None and _FOLDERS.several is not None:
-        return _FOLDERS.several(several, ask)
+        return _FOLDERS.several(several, request)
     text = open_text(name)
     if len(text.data) == 0:
         raise FileError(text.name, "is empty")
-    form = form or detect_format(text, kind, given)
-    _refuse_columns(given, form, text.name)
+    text = text if by_magic(text.data) else with_newlines(text)
+    form = form or detect_format(text, kind, role_map)
+    _check_columns(role_map, form, text.name)
     if kind not in form.kinds:
         raise FileError(text.name, f"a {form.title} file is a {form.kinds[0]}, not a {kind}{form.note}")
-    return form.read(text, ask)
+    return form.read(text, request)
 
 
 def is_table_file(path: str) -> bool:
-    """Does a file's name end as that of a table does."""
+    """Is the file extension that of a table."""
     return ending_of(path) in {"txt", *(ending for form in FORMATS.values() if form.table for ending in form.endings)}
 
 
 def read_table(path: Path) -> tuple[Table, int]:
-    """A file of named columns, whatever they are: CSV, TSV, JSON lines or Parquet; and the line of its first row."""
+    """A table with any columns from a CSV, TSV, JSON lines or Parquet file, and the line of its first row."""
+    check_path(os.fspath(path))
     text = open_text(os.fspath(path))
     if len(text.data) == 0:
         raise FileError(text.name, "is empty")
@@ -352,35 +453,35 @@ def read_table(path: Path) -> tuple[Table, int]:
     named = next((form for form in FORMATS.values() if ending in form.endings and not form.magic), None)
     form = by_magic(text.data) or named
     if form is None or form.table is None:
-        raise FileError(text.name, "this is read from files that end in csv, tsv, jsonl, ndjson or parquet")
+        raise FileError(text.name, "expected a file with the extension csv, tsv, jsonl, ndjson or parquet")
     try:
         return form.table(pyarrow.BufferReader(text.view())), 1 + form.header
-    except pyarrow.ArrowInvalid as error:
+    except (pyarrow.ArrowException, OSError) as error:
         raise FileError(text.name, str(error)) from None
 
 
 def open_batches(
     path: Path,
     *,
-    columns: Named | None = None,
+    columns: ColumnNames | None = None,
     format: str | None = None,  # noqa: A002
 ) -> Batches:
-    """A run's file, a folder of Parquet files or a pattern such as `part-*.parquet`; options as for `rs.read_run`."""
-    name, given, form = os.fspath(path), check_given(columns, "run"), named_format(format)
+    """A run in batches, from a file, a folder of Parquet files or a pattern; options as for `rs.read_run`."""
+    name, role_map, form = os.fspath(path), check_role_map(columns, "run"), named_format(format)
     source = _several(name, form)
     if source is not None:
         form = _FOLDERS
     else:
-        form, source = form or _detect(name, "run", given), [name]
+        form, source = form or _detect(name, "run", role_map), [name]
     if form.batches is None:
         fit = ", ".join(fit.name for fit in FORMATS.values() if fit.batches)
         raise FileError(name, f"a run in {form.name} format cannot be read in batches; choose from {fit}")
-    _refuse_columns(given, form, name)
-    return form.batches(name, source, given)
+    _check_columns(role_map, form, name)
+    return form.batches(name, source, role_map)
 
 
 def is_large(path: Path, format: str | None = None) -> bool:  # noqa: A002
-    """Is a run's file so large that it is better read in batches, and can it be."""
+    """Is the file of a run large enough to be read in batches, and does its format allow it."""
     name, form = os.fspath(path), named_format(format)
     try:
         source = [name] if os.path.isfile(name) else _several(name, form)
@@ -388,12 +489,12 @@ def is_large(path: Path, format: str | None = None) -> bool:  # noqa: A002
         if sum(map(os.path.getsize, paths)) < LARGE_BYTES and sum(map(_rows, paths)) < LARGE_ROWS:
             return False
         return not os.path.isfile(name) or (form or _detect(name, "run", {})).batches is not None
-    except FileError:  # whoever reads it will say so
+    except FileError:  # raised again when the file is read
         return False
 
 
 def _rows(path: str) -> int:
-    """The rows of a file; 0 if its format does not tell, or it cannot be read."""
+    """Number of rows of a file; 0 if the format does not store it, or the file cannot be read."""
     with open(path, "rb") as file:
         form = by_magic(file.read(16))
     with contextlib.suppress(OSError, ValueError):
@@ -401,35 +502,35 @@ def _rows(path: str) -> int:
     return 0
 
 
-def _detect(name: str, kind: str, given: Given) -> Format:
+def _detect(name: str, kind: str, role_map: RoleMap) -> Format:
     head = head_of(name)
     if not head:
         raise FileError(name, "is empty")
-    return detect_format(Text(name, head), kind, given)
+    return detect_format(TextFile(name, head), kind, role_map)
 
 
-def side_columns(given: Given | None, kind: str, side: object, others: Iterable[object]) -> Given | None:
-    """What the caller said of a side's columns. Roles for both sides are not for one that has no columns."""
-    roles = roles_of(given, kind) or None
-    if roles is None or given is None or given.keys() & {"truth", "run"} or _has_columns(side, kind):
+def side_columns(role_map: RoleMap | None, kind: str, side: object, others: Iterable[object]) -> RoleMap | None:
+    """The roles that `columns=` has for a side. Roles for both sides are ignored by a side without named columns."""
+    roles = roles_of(role_map, kind) or None
+    if roles is None or role_map is None or role_map.keys() & {"truth", "run"} or _has_columns(side, kind):
         return roles
     other = "run" if kind == "truth" else "truth"
-    usable = roles.keys() <= roles_of(given, other).keys()
-    return None if usable and any(_has_columns(one, other) for one in others) else roles
+    usable = roles.keys() <= roles_of(role_map, other).keys()
+    return None if usable and any(_has_columns(side, other) for side in others) else roles
 
 
 def _has_columns(side: object, kind: str) -> bool:
-    """Could its columns be named. A file that cannot be read is told of when it is."""
+    """Can its columns be named. Files that cannot be read raise later."""
     if not is_path(side) or side == "-":
         return is_path(side) or is_table(side)
     name = os.fspath(side)
     return not os.path.isfile(name) or os.path.getsize(name) == 0 or _detect(name, kind, {}).columns
 
 
-def _refuse_columns(given: Given, form: Format, name: str) -> None:
-    if given and not form.columns:
+def _check_columns(role_map: RoleMap, form: Format, name: str) -> None:
+    if role_map and not form.columns and not form.objects:
         fit = listed((fit.name for fit in FORMATS.values() if fit.columns), "and")
-        raise ValueError(Advice(Hint("columns"), f" goes with {fit}; {name} is {form.name}"))
+        raise InputError(Advice(Hint("columns"), f" goes with {fit}; {name} is {form.name}"))
 
 
 def _inside(folder: str) -> list[str]:
@@ -437,15 +538,16 @@ def _inside(folder: str) -> list[str]:
 
 
 def _several(name: str, form: Format | None) -> Files | None:
-    """A folder, or the files that a pattern names; None if it is neither."""
+    """A folder, or the files that match a pattern; None if it is neither."""
+    check_path(name)
     if os.path.isdir(name):
-        found: Files = name
+        files: Files = name
     elif glob.has_magic(name) and not os.path.exists(name):
-        found = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
-        if not found:
-            raise FileError(name, "no file has such a name")
+        files = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
+        if not files:
+            raise FileError(name, "no file matches this pattern")
     else:
         return None
     if form is not None and form is not _FOLDERS:
         raise FileError(name, f"a folder or a pattern can only be read as {_FOLDERS.name}, not as {form.name}")
-    return found
+    return files

@@ -1,4 +1,4 @@
-"""Numbers for ids, and fast operations on them: pairs of numbers as one, order, look-up."""
+"""Integer codes for ids, and fast operations on them: pairs as one number, order, lookup."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rankstone.data.annotations import consecutive
 from rankstone.data.arrow import Column, Places, encoded, is_whole, pc, plain, plain_ids, pyarrow, take
+from rankstone.errors import InputError, InputTypeError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,17 +31,17 @@ def distinct(keys: Keys) -> Keys:
     return keys[np.concatenate((np.ones(min(len(keys), 1), dtype=bool), keys[1:] != keys[:-1]))]
 
 
-def among(keys: Keys, known: Keys) -> NDArray[np.bool_]:
-    """Which of some keys are known. As a rule few are, and a table of hashes tells of most of the others."""
-    bits = min(len(known).bit_length() + 4, 25)
+def among(keys: Keys, members: Keys) -> NDArray[np.bool_]:
+    """Which keys are members. Usually few are, and a hash table rules out most of the others."""
+    bits = min(len(members).bit_length() + 4, 25)
     table = np.zeros(1 << bits, dtype=bool)
-    table[_hashed(known, bits)] = True
-    found = table[_hashed(keys, bits)]
-    doubtful = np.flatnonzero(found)
-    if len(doubtful):
-        known, asked = np.sort(known), keys[doubtful]
-        found[doubtful] = known[np.minimum(np.searchsorted(known, asked), len(known) - 1)] == asked
-    return found
+    table[_hashed(members, bits)] = True
+    inside = table[_hashed(keys, bits)]
+    candidates = np.flatnonzero(inside)
+    if len(candidates):
+        members, wanted = np.sort(members), keys[candidates]
+        inside[candidates] = members[np.minimum(np.searchsorted(members, wanted), len(members) - 1)] == wanted
+    return inside
 
 
 def _hashed(keys: Keys, bits: int) -> Keys:
@@ -56,8 +57,8 @@ def order_of(counts: Places) -> Keys:
     return np.argsort(counts, kind="stable")
 
 
-class Codes:
-    """Numbers for ids, from 0 in the order in which they become known."""
+class IdEncoder:
+    """Integer codes for ids, from 0 in order of addition."""
 
     def __init__(self) -> None:
         self.ids: list[Column] = []
@@ -65,38 +66,38 @@ class Codes:
         self._tables: list[Any] = []
 
     def add(self, column: Column, what: str, *, distinct: bool = False) -> NDArray[Any]:
-        """The numbers of a column's ids; those that are new get the next ones. distinct: an id twice is an error."""
+        """The codes of the ids of a column; new ids get the next codes. distinct: a duplicate is an error."""
         column = _whole_numbers(column)
-        found = self.find(column, what)
-        fresh = found < 0
+        codes = self.find(column, what)
+        fresh = codes < 0
         if fresh.any():
             every = bool(fresh.all())
             new = column if every else take(column, np.flatnonzero(fresh))
             words, at = _unique(new)
             if distinct and len(words) < len(new):
                 twice = plain_ids(words, np.array([np.bincount(at).argmax()]))[0]
-                raise ValueError(f"item {twice!r} is in the {what} twice")
+                raise InputError(f"item {twice!r} is in the {what} twice")
             at += self.count
             if every:
-                found = at
+                codes = at
             else:
-                found[fresh] = at
+                codes[fresh] = at
             self._tables.append(_Lookup(words, self.count))
             self.ids.append(words)
             self.count += len(words)
-        return found
+        return codes
 
     def find(self, column: Column, what: str) -> NDArray[Any]:
-        """The numbers of a column's ids, -1 where one is not known."""
+        """The codes of the ids of a column, -1 for unknown ids."""
         column = _whole_numbers(column)
-        found = np.full(len(column), -1, dtype=np.int32)
+        codes = np.full(len(column), -1, dtype=np.int32)
         for table in self._tables:
-            refuse_mixed(column, table.words, what)
-            table.fill(column, found)
-        return found
+            check_same_kind(column, table.words, what)
+            table.fill(column, codes)
+        return codes
 
     def order(self, count: int) -> NDArray[Any]:
-        """The numbers of the first so many ids, by their ids."""
+        """The first `count` codes, in the order of their ids."""
         ids = [one for words in self.ids for one in plain_ids(words)][:count]
         return np.array(sorted(range(count), key=ids.__getitem__), dtype=np.int64)
 
@@ -109,11 +110,11 @@ class Codes:
         raise IndexError(code)
 
 
-def refuse_mixed(column: Column, others: Column, what: str) -> None:
-    """Stop at ids that are whole numbers on one side and strings on the other."""
+def check_same_kind(column: Column, others: Column, what: str) -> None:
+    """Raise if ids are integers on one side and strings on the other."""
     if len(column) and len(others) and is_whole(others) != is_whole(column):
         kinds = ["integers" if is_whole(side) else "strings" for side in (column, others)]
-        raise TypeError(f"{what} items are {kinds[0]} but others are {kinds[1]}; write them alike")
+        raise InputTypeError(f"{what} items are {kinds[0]} but others are {kinds[1]}; write them alike")
 
 
 def _whole_numbers(column: Column) -> Column:
@@ -144,7 +145,7 @@ def _unique(column: Column) -> tuple[Column, NDArray[Any]]:
 
 
 class _Lookup:
-    """Finds the numbers of ids."""
+    """Looks up the codes of ids."""
 
     def __init__(self, words: Column, base: int) -> None:
         self.words, self.base = words, base
@@ -158,25 +159,25 @@ class _Lookup:
                 self.table = np.full(self.high - self.low + 1, -1, dtype=np.int32)
                 self.table[words - self.low] = np.arange(len(words), dtype=np.int32)
 
-    def fill(self, column: Column, found: NDArray[Any]) -> None:
-        """Put the numbers of the ids that it knows where there was none."""
+    def fill(self, column: Column, codes: NDArray[Any]) -> None:
+        """Fill in the codes of the ids in this table where there is none."""
         if not len(column):
             return
         if self.in_order and isinstance(column, np.ndarray):
-            known = (column >= self.low) & (column <= self.high) & (found < 0)
-            np.subtract(column, self.low - self.base, out=found, where=known, dtype=np.int64, casting="unsafe")
+            inside_table = (column >= self.low) & (column <= self.high) & (codes < 0)
+            np.subtract(column, self.low - self.base, out=codes, where=inside_table, dtype=np.int64, casting="unsafe")
             return
         if self.table is not None and isinstance(column, np.ndarray):
             inside = (column >= self.low) & (column <= self.high)
             if inside.all():
                 at = self.table[column - self.low]
-                known = at >= 0
+                inside_table = at >= 0
             else:
                 at = self.table[np.where(inside, column - self.low, 0)]
-                known = inside & (at >= 0)
+                inside_table = inside & (at >= 0)
         else:
             words = plain(self.words)
             values: pyarrow.Array = plain(column).cast(words.type)
             at = pc.fill_null(pc.index_in(values, value_set=words), -1).to_numpy(zero_copy_only=False)
-            known = at >= 0
-        np.copyto(found, at + np.int32(self.base), where=known & (found < 0), casting="same_kind")
+            inside_table = at >= 0
+        np.copyto(codes, at + np.int32(self.base), where=inside_table & (codes < 0), casting="same_kind")

@@ -10,7 +10,10 @@ import itertools
 import json
 import math
 import os
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow
@@ -24,25 +27,24 @@ from rankstone.data.lines import (
     Batch,
     Batches,
     Decompressed,
+    FileRows,
     Files,
     IrregularError,
     Row,
     RowError,
-    Rows,
-    Text,
+    TextFile,
     check_number,
     count_lines,
     in_pieces,
-    show,
     valid,
 )
 from rankstone.data.lists import Lists
-from rankstone.data.roles import IDS, ROLES, Given, by_name, find, find_inside, value_role
+from rankstone.data.roles import IDS, ROLES, RoleMap, by_name, find, find_inside, value_role
 from rankstone.data.tables import as_batch, side_of
-from rankstone.errors import FileError, NoRowsError
+from rankstone.errors import Advice, FileError, NoRowsError, show
 
 _BLOCK = 16 << 20
-_ENTRIES = 100  # that tell what a document is
+_ENTRIES = 100  # that are enough to detect the layout of a document
 _BLANKS = " \t\n\r\ufeff"
 _LONGEST = 1 << 20  # a text or a number; a document that is cut off inside of one is not broken
 
@@ -51,6 +53,23 @@ Numbered = tuple[int, Any]  # of a line or an entry: its number, and what is in 
 
 
 # -- a document of any size, an entry at a time --------------------------------------------------------------
+
+
+_ESCAPED_KEY = re.compile(rb'\\u[^"]*"\s*:')
+_TWICE = "an object has twice the key"
+
+
+class _TwiceError(ValueError):
+    """A key is in an object twice."""
+
+
+def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of its keys and values, each key once."""
+    out = dict(pairs)
+    if len(out) < len(pairs):
+        twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise _TwiceError(f"{_TWICE} {twice!r}")
+    return out
 
 
 class Entry(NamedTuple):
@@ -67,7 +86,7 @@ class Document:
     def __init__(self, name: str, pieces: Iterator[bytes]) -> None:
         self.name, self._pieces = name, pieces
         self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
-        self._scan = json.JSONDecoder().raw_decode
+        self._scan = json.JSONDecoder(object_pairs_hook=distinct_keys).raw_decode
         self._text, self._at = "", 0
         self._line, self._counted = 1, 0  # the number of a line, and up to where lines were counted
 
@@ -85,6 +104,7 @@ class Document:
         """What is in the object or the array that begins here."""
         opened = self._take("{[", "expected an object or an array")
         close = "}" if opened == "{" else "]"
+        keys: set[str] = set()
         if self.peek() == close:
             self._at += 1
             return
@@ -95,7 +115,10 @@ class Document:
             if opened == "{":
                 key = self._value()
                 if not isinstance(key, str):
-                    self._refuse(f"is not JSON: expected a key, found {key!r}")
+                    self._fail(f"is not JSON: expected a key, found {key!r}")
+                if key in keys:
+                    self._fail(f"{_TWICE} {key!r}")
+                keys.add(key)
                 self._take(":", "expected ':'")
                 self.peek()
             yield Entry(line, key, self._value())
@@ -105,32 +128,34 @@ class Document:
     def end(self) -> None:
         """Stop if there is more."""
         if self.peek():
-            self._refuse("is not JSON: there is more after its end")
+            self._fail("is not JSON: there is more after its end")
 
     def _take(self, letters: str, problem: str) -> str:
-        found = self.peek()
-        if not found or found not in letters:
-            self._refuse(f"is not JSON: {problem}, found {found!r}" if found else "is not JSON: it ends too early")
+        letter = self.peek()
+        if not letter or letter not in letters:
+            self._fail(f"is not JSON: {problem}, found {letter!r}" if letter else "is not JSON: it ends too early")
         self._at += 1
-        return found
+        return letter
 
     def _value(self) -> Any:
         while True:
             try:
-                found, end = self._scan(self._text, self._at)
+                value, end = self._scan(self._text, self._at)
             except json.JSONDecodeError as error:  # noqa: PERF203
                 # What ends in the middle of it may only need more of the text, twice as much each time.
                 good = error.pos - self._at
                 if error.pos < len(self._text) - _LONGEST or not self._more(2 * (len(self._text) - self._at)):
                     self._at += good
-                    self._refuse(f"is not JSON: {error.msg}")
+                    self._fail(f"is not JSON: {error.msg}")
+            except _TwiceError as error:
+                self._fail(str(error))
             except (RecursionError, ValueError) as error:
-                self._refuse(f"is not JSON: {error}")
+                self._fail(f"is not JSON: {error}")
             else:
                 if end == len(self._text) and self._more():  # a number may go on
                     continue
                 self._at = end
-                return found
+                return value
 
     def _more(self, size: int = 1) -> bool:
         """Read on, up to so many letters; False at the end."""
@@ -153,7 +178,7 @@ class Document:
         self._counted = self._at
         return self._line
 
-    def _refuse(self, problem: str) -> None:
+    def _fail(self, problem: str) -> None:
         raise FileError(self.name, problem, self.line())
 
 
@@ -177,8 +202,8 @@ def which_json(head: bytes) -> str:
 # -- a query's items: ids, {item: score}, pairs [item, score], or objects with an id and a score -------------
 
 
-def contents_of(value: object, kind: str) -> Contents:
-    """Items, and grades or scores if there are any. A rank becomes the score -rank."""
+def contents_of(value: object, kind: str, inside: dict[str, str]) -> Contents:
+    """Items, and grades or scores if there are any. A rank becomes the score -rank. inside: of objects."""
     role = ROLES[kind][2]
     if isinstance(value, dict):
         return _ids(list(value)), to_numbers(list(value.values()), role)
@@ -186,7 +211,7 @@ def contents_of(value: object, kind: str) -> Contents:
         raise RowError(f"expected a list of items or {{item: {role}}}, found {show(value)}")
     if not value or not isinstance(value[0], (dict, list)):
         return _ids(value), None
-    return _objects(value, kind) if isinstance(value[0], dict) else _pairs(value, role)
+    return _objects(value, inside) if isinstance(value[0], dict) else _pairs(value, role)
 
 
 def _pairs(value: list[Any], role: str) -> Contents:
@@ -196,11 +221,7 @@ def _pairs(value: list[Any], role: str) -> Contents:
     return _ids([item for item, _ in value]), to_numbers([number for _, number in value], role)
 
 
-def _objects(value: list[Any], kind: str) -> Contents:
-    try:
-        names = find_inside(list(value[0]), kind)
-    except ValueError as error:
-        raise RowError(str(error)) from None
+def _objects(value: list[Any], names: dict[str, str]) -> Contents:
     for one in value:
         for name in names.values():
             if not (isinstance(one, dict) and name in one):
@@ -256,27 +277,30 @@ def id_column(ids: Sequence[int | str]) -> Column:
 
 
 class Reader:
-    """Reads a truth or a run, whole or piece by piece; the first object says what is in which column.
+    """Reads a truth or a run, whole or in chunks; the first object determines the roles of the columns.
 
     queries: it is one object with an entry per query, `{query: {item: score}}` or with a list of items, best first.
     """
 
-    def __init__(self, name: str, kind: str, given: Given, skip: bool = False, *, queries: bool = False) -> None:
-        self.name, self.kind, self.given, self.skip, self.queries = name, kind, given, skip, queries
+    def __init__(self, name: str, kind: str, role_map: RoleMap, skip: bool = False, *, queries: bool = False) -> None:
+        self.name, self.kind, self.role_map, self.skip, self.queries = name, kind, role_map, skip, queries
         self.first: dict[str, Any] = {"query": "", "item": []} if queries else {}
         self.names = {role: role for role in self.first}
+        self.inside: dict[str, str] = {}  # of the objects in a list, by role
 
-    def __call__(self, text: Text) -> Columns | Lists:
+    def __call__(self, text: TextFile) -> Columns | Lists:
         """The rows of a text."""
         if self.queries or (not self.names and _is_array(text)):
             size = lines.BATCH_BYTES
-            pieces = (text.data[at : min(at + size, text.end)] for at in range(text.start, text.end, size))
-            return self.read(self.begin(self.entries(pieces)))
-        rows = self.begin((number, line) for number, _, line in text.lines() if line.strip())
-        try:
-            return _quick(text, self.names, self.first)
-        except IrregularError:
-            return self.read(rows)
+            pieces = (text.whole[at : min(at + size, text.end)] for at in range(text.start, text.end, size))
+            side = self.read(self.begin(self.entries(pieces)))
+        else:
+            rows = self.begin((number, line) for number, _, line in text.lines() if line.strip())
+            try:
+                side = _quick(text, self.names, self.first)
+            except IrregularError:
+                side = self.read(rows)
+        return replace(side, names={**self.names, **self.inside})
 
     def entries(self, pieces: Iterator[bytes]) -> Iterator[Numbered]:
         """The rows of a document."""
@@ -284,14 +308,14 @@ class Reader:
         entries = document.entries()
         if self.queries:
             first = list(itertools.islice(entries, _ENTRIES))
-            _refuse_columns(self.name, [str(entry.key) for entry in first], self.kind)
+            _check_columns(self.name, [str(entry.key) for entry in first], self.kind)
             entries = itertools.chain(first, entries)
         for line, key, value in entries:
             yield line, {"query": key, "item": value} if self.queries else value
         document.end()
 
     def begin(self, rows: Iterator[Numbered]) -> Iterator[Numbered]:
-        """Look at the first object, if none was seen; the same rows as before."""
+        """Determine the columns by the first object, if not done before; returns the same rows."""
         if self.names:
             return rows
         top = next(rows, None)
@@ -303,7 +327,7 @@ class Reader:
         except RowError as error:
             raise FileError(self.name, str(error), number) from None
         self.names = by_name(
-            list(first), self.kind, self.given, self.name, number,
+            list(first), self.kind, self.role_map, self.name, number,
             is_list=lambda name: isinstance(first[name], (dict, list)),
             is_float=lambda name: isinstance(first[name], float),
         )  # fmt: skip
@@ -313,22 +337,25 @@ class Reader:
         """Rows, one at a time."""
         if isinstance(self.first[self.names["item"]], (dict, list)):
             ranks = value_role(self.names) == "rank"
-            return Rows(self.name, self.skip).read_lists(rows, self._list, id_column, ranks=ranks)
-        order = sorted(self.names, key=IDS.__contains__)  # of two mistakes in a row, the number's is told
+            return FileRows(self.name, self.skip).read_lists(rows, self._list, id_column, ranks=ranks)
+        order = sorted(self.names, key=IDS.__contains__)  # of two errors in a row, report that of the number
 
         def parse(row: Any) -> Row:
             values = self._values(row)
             return tuple((to_id if role in IDS else to_number)(values[role], role) for role in order)
 
-        return Rows(self.name, self.skip).read(rows, order, parse, id_column)
+        return FileRows(self.name, self.skip).read(rows, order, parse, id_column)
 
     def _list(self, row: Any) -> tuple[Any, list[Any], list[float] | None]:
         row = self._values(row)
         query, role = to_id(row["query"], "query"), value_role(self.names)
         try:
-            items, values = contents_of(row["item"], self.kind)
-        except RowError as problem:
-            raise RowError(f"query {show(query)}: {problem}" if self.queries else str(problem)) from None
+            if not self.inside and isinstance(row["item"], list) and isinstance((row["item"] or [""])[0], dict):
+                self.inside = find_inside(list(row["item"][0]), self.kind, self.role_map if self.queries else {})
+            items, values = contents_of(row["item"], self.kind, self.inside)
+        except (RowError, ValueError) as problem:
+            text = Advice(str(problem))
+            raise RowError(Advice(f"query {show(query)}: ", text) if self.queries else text) from None
         if role is None or values is not None:
             return query, items, values
         if not isinstance(row[role], list) or len(row[role]) != len(items):
@@ -348,7 +375,9 @@ def _object(row: Any) -> dict[str, Any]:
     """An object, of a line or as it is."""
     if isinstance(row, bytes):
         try:
-            row = json.loads(row.decode("utf-8", "surrogateescape"))
+            row = json.loads(row.decode("utf-8", "surrogateescape"), object_pairs_hook=distinct_keys)
+        except _TwiceError as error:
+            raise RowError(str(error)) from None
         except (ValueError, RecursionError) as error:
             raise RowError(f"is not JSON: {error}") from None
     if not isinstance(row, dict):
@@ -356,22 +385,22 @@ def _object(row: Any) -> dict[str, Any]:
     return row
 
 
-def _refuse_columns(name: str, keys: list[str], kind: str) -> None:
+def _check_columns(name: str, keys: list[str], kind: str) -> None:
     """Columns by their names are not queries: `{"query": {"0": "q1"}, "item": {"0": "d1"}}`."""
     try:
         columns = find(keys, "query", kind, {}) is not None and find(keys, "item", kind, {}) is not None
     except ValueError:  # two names of one kind
         columns = True
     if columns:
-        shown = ", ".join(map(repr, keys[:5]))
+        names = ", ".join(map(repr, keys[:5]))
         raise FileError(
             name,
-            f"has an entry for each column ({shown}); write an object for each row, "
+            f"has one entry per column ({names}); write one object per row, "
             "as pandas does with to_json(path, orient='records', lines=True)",
         )
 
 
-def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns | Lists:
+def _quick(text: TextFile, names: dict[str, str], first: dict[str, Any]) -> Columns | Lists:
     types = []
     for role, name in names.items():
         value = first[name]
@@ -382,6 +411,10 @@ def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns 
         kind = pyarrow.float64() if role not in IDS else pyarrow.int64() if type(one) is int else pyarrow.string()
         types.append((name, pyarrow.list_(kind) if several else kind))
     view = text.view()
+    rows, data = count_lines(view), bytes(view)
+    keys = (json.dumps(name, ensure_ascii=False).encode("utf-8", "replace") for name in first)
+    if any(data.count(key) > rows for key in keys) or _ESCAPED_KEY.search(data):
+        raise IrregularError  # a key may be there twice, of which Arrow would read one
     try:
         table = arrow_json.read_json(
             pyarrow.BufferReader(view),
@@ -396,7 +429,7 @@ def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns 
     columns = {role: one_piece(table[name]) for role, name in names.items()}
     flat = {role: pc.list_flatten(column) if isinstance(first[names[role]], list) else column
             for role, column in columns.items()}  # fmt: skip
-    if table.num_rows != count_lines(view) or any(column.null_count for column in (*columns.values(), *flat.values())):
+    if table.num_rows != rows or any(column.null_count for column in (*columns.values(), *flat.values())):
         raise IrregularError
     if any(not pc.all(pc.is_finite(flat[role]), min_count=0).as_py() for role in names if role not in IDS):
         raise IrregularError
@@ -408,23 +441,23 @@ def _quick(text: Text, names: dict[str, str], first: dict[str, Any]) -> Columns 
         raise IrregularError from None
 
 
-def _is_array(text: Text) -> bool:
-    return bytes(text.view()[: lines.HEAD]).lstrip()[:1] == b"["
+def _is_array(text: TextFile) -> bool:
+    return text.head(lines.HEAD).lstrip()[:1] == b"["
 
 
 # -- batches -------------------------------------------------------------------------------------------------
 
 
-def open_json(name: str, files: Files, given: Given, *, queries: bool = False) -> Batches:
+def open_json(name: str, files: Files, role_map: RoleMap, *, queries: bool = False) -> Batches:
     """A run in batches: an object per line, an array of them, or an entry per query."""
     if not queries:
         with open(name, "rb") as file:
-            array = _is_array(Text(name, Decompressed(name, file).read(lines.HEAD)))
+            array = _is_array(TextFile(name, Decompressed(name, file).read(lines.HEAD)))
         if not array:
-            return in_pieces(_line_parser)(name, files, given)
+            return in_pieces(_line_parser)(name, files, role_map)
 
     def read() -> Iterator[Batch]:
-        reader, count = Reader(name, "run", given, queries=queries), 0
+        reader, count = Reader(name, "run", role_map, queries=queries), 0
 
         def pieces() -> Iterator[bytes]:
             nonlocal count
@@ -443,8 +476,8 @@ def open_json(name: str, files: Files, given: Given, *, queries: bool = False) -
     return Batches(name, os.path.getsize(name), read)
 
 
-def _line_parser(name: str, given: Given) -> Callable[[Text], Columns]:
-    reader = Reader(name, "run", given)
+def _line_parser(name: str, role_map: RoleMap) -> Callable[[TextFile], Columns]:
+    reader = Reader(name, "run", role_map)
     return lambda text: as_batch(reader(text))
 
 

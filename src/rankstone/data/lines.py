@@ -1,9 +1,9 @@
-"""Files: opening them, going through their lines or in batches, and saying what is wrong with a row."""
+"""Files: opening them, iterating over lines or batches, and reporting bad rows."""
 
 from __future__ import annotations
 
+import errno
 import math
-import mmap
 import os
 import re
 import stat
@@ -11,6 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
@@ -18,20 +19,54 @@ import numpy as np
 from rankstone.data.arrow import Column
 from rankstone.data.columns import BadLine, Columns, by_role
 from rankstone.data.lists import Lists
-from rankstone.data.roles import IDS, Given
-from rankstone.errors import FileError, NoRowsError
+from rankstone.data.roles import IDS, RoleMap
+from rankstone.errors import FileError, NoRowsError, show
 
-Data = bytes | mmap.mmap
+
+class FileData:
+    """Bytes of an open file, read when they are used. Not mapped: a mapped file that is cut by others is a crash."""
+
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        about = os.fstat(self._file)
+        if stat.S_ISDIR(about.st_mode):
+            os.close(self._file)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        self._size = about.st_size if stat.S_ISREG(about.st_mode) else 0
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            os.close(self._file)
+
+    @cached_property
+    def whole(self) -> bytes:
+        """All of it, as it is now."""
+        with open(os.dup(self._file), "rb") as file:
+            return file.read()
+
+    def __len__(self) -> int:
+        return self._size or len(self.whole)
+
+    def __getitem__(self, part: slice) -> bytes:
+        start, stop, _ = part.indices(len(self))
+        return os.pread(self._file, stop - start, start) if 0 < stop - start <= _BLOCK else self.whole[part]
+
+    def part(self, start: int, stop: int) -> tuple[int, int, int] | memoryview:
+        """Some of it for the core's parser, which reads regular files itself."""
+        return (self._file, start, stop) if self._size else memoryview(self.whole)[start:stop]
+
+
+Data = bytes | FileData
 
 # Each character can be read in one way only, so that a long number that is none takes no longer than one that is.
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20
-HEAD = 1 << 20  # bytes that tell a format
+HEAD = 1 << 20  # bytes that are enough to detect a format
 BATCH_BYTES = 1 << 24  # of text
 BATCH_ROWS = 1 << 19  # of Parquet; larger batches take more memory, and no less time
 WRITTEN_ROWS = 1 << 16  # at a time
-_KEPT = 100  # bad lines to remember; the others are only counted
+_STORED = 100  # bad lines to store; the others are only counted
 
 CODECS = {"gz": "gzip", "bz2": "bz2", "xz": "xz", "zst": "zstd"}  # by the ending of a file's name
 _MAGIC = {
@@ -43,22 +78,22 @@ _MAGIC = {
 
 
 class RowError(Exception):
-    """What is wrong with one row; whoever goes through the lines knows which."""
+    """A bad row; the caller adds its line number."""
 
 
 class IrregularError(Exception):
-    """The quick way does not suit this file; go line by line."""
+    """The fast path does not apply to this file; read it line by line."""
 
 
 def ending_of(path: str) -> str:
-    """How a file's name ends, what tells of its compression apart."""
+    """The file extension, without that of the compression."""
     endings = os.path.basename(path).lower().split(".")[1:]
     while endings and endings[-1] in CODECS:
         endings.pop()
     return endings[-1] if endings else ""
 
 
-class Text:
+class TextFile:
     """A file's bytes: decompressed, without a byte order mark, without blank lines at the end."""
 
     def __init__(self, name: str, data: Data, first: int = 1) -> None:
@@ -66,33 +101,43 @@ class Text:
         self.start = len(_BOM) if data[: len(_BOM)] == _BOM else 0
         self.end = _end(data)
 
+    @property
+    def whole(self) -> bytes:
+        """All bytes, with the byte order mark and blank lines."""
+        return self.data if isinstance(self.data, bytes) else self.data.whole
+
+    def head(self, size: int) -> bytes:
+        """The first bytes."""
+        return self.data[self.start : min(self.start + size, self.end)]
+
     def view(self, start: int | None = None) -> memoryview:
         """The bytes, not copied."""
-        return memoryview(self.data)[self.start if start is None else start : self.end]
+        return memoryview(self.whole)[self.start if start is None else start : self.end]
+
+    def parsed(self) -> memoryview | tuple[int, int, int]:
+        """What the core's parser takes: the bytes, or where they are in an open file."""
+        return self.view() if isinstance(self.data, bytes) else self.data.part(self.start, self.end)
 
     def lines(self, start: int | None = None, number: int | None = None) -> Iterator[tuple[int, int, bytes]]:
         """Of each line: its number, where the next one starts, and its bytes without the newline."""
         at, number = self.start if start is None else start, self.first if number is None else number
+        data = self.whole
         while at < self.end:
             stop = self.end
             if at + _BLOCK < self.end:  # a block that ends with a line
-                found = self.data.find(b"\n", at + _BLOCK, self.end)
-                stop = found if found >= 0 else self.end
-            for line in self.data[at:stop].split(b"\n"):
+                newline = data.find(b"\n", at + _BLOCK, self.end)
+                stop = newline if newline >= 0 else self.end
+            for line in data[at:stop].split(b"\n"):
                 at += len(line) + 1
                 yield number, at, line
                 number += 1
 
 
-def open_text(path: str) -> Text:
+def open_text(path: str) -> TextFile:
     """A file, or standard input for `-`."""
     if path == "-":
-        return Text("standard input", _decompressed("standard input", sys.stdin.buffer.read()))
-    with open(path, "rb") as file:
-        about = os.fstat(file.fileno())
-        whole = stat.S_ISREG(about.st_mode) and about.st_size
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if whole else file.read()
-        return Text(path, _decompressed(path, data))
+        return TextFile("standard input", _decompressed("standard input", sys.stdin.buffer.read()))
+    return TextFile(path, _decompressed(path, FileData(path)))
 
 
 def _decompressed(name: str, data: Data) -> Data:
@@ -100,7 +145,7 @@ def _decompressed(name: str, data: Data) -> Data:
         return data
     from pyarrow import BufferReader
 
-    return Decompressed(name, BufferReader(data)).read()
+    return Decompressed(name, BufferReader(data if isinstance(data, bytes) else data.whole)).read()
 
 
 def codec_of(head: bytes) -> str | None:
@@ -126,7 +171,7 @@ class Decompressed:
         if self.codec == "xz":
             import lzma
 
-            self._source: Any = lzma.LZMAFile(file)  # noqa: SIM115  the file is whoever's who opened it
+            self._source: Any = lzma.LZMAFile(file)  # noqa: SIM115  closed by the caller
             self._failures += (lzma.LZMAError,)
         elif self.codec is not None:
             from pyarrow import CompressedInputStream
@@ -140,6 +185,27 @@ class Decompressed:
             return bytes(self._source.read(size))
         except self._failures as error:
             raise FileError(self.name, f"cannot be decompressed as {self.codec}: {error}") from None
+
+
+LONE_RETURN = "has a carriage return in it that is neither quoted nor the end of the line"
+
+
+def with_newlines(text: TextFile) -> TextFile:
+    """The same, where carriage returns alone end the lines."""
+    head = text.head(HEAD)
+    if b"\n" in head or b"\r" not in head or b"\n" in text.whole:
+        return text
+    return TextFile(text.name, text.whole.replace(b"\r", b"\n"), text.first)
+
+
+def returns_inside(view: memoryview) -> bool:
+    """Is there a carriage return that does not end a line."""
+    for at in range(0, len(view), _BLOCK):
+        block = np.frombuffer(view[at : at + _BLOCK + 1], np.uint8)
+        returns = np.flatnonzero(block[:_BLOCK] == 13)
+        if len(returns) and (returns[-1] + 1 == len(block) or (block[returns + 1] != 10).any()):
+            return True
+    return False
 
 
 def _end(data: Data) -> int:
@@ -163,7 +229,7 @@ def count_lines(view: memoryview) -> int:
 
 Batch = tuple[Columns, int]  # rows, and how far into the file they go
 Files = str | list[str]  # a folder, or the files that a pattern names
-Opener = Callable[[str, Files, Given], "Batches"]  # of a file's or a folder's name, the files in it, and columns
+Opener = Callable[[str, Files, RoleMap], "Batches"]  # of a file's or a folder's name, the files in it, and columns
 
 
 class Batches:
@@ -174,7 +240,7 @@ class Batches:
 
     def __iter__(self) -> Iterator[Batch]:
         """Rows, and how much of the total is done with them. The next batches are read while this one is used."""
-        from concurrent.futures import ThreadPoolExecutor  # a quick start: most files are read at once
+        from concurrent.futures import ThreadPoolExecutor  # imported late: most files are read at once
 
         batches, thread = self._read(), ThreadPoolExecutor(1)
         try:
@@ -186,24 +252,24 @@ class Batches:
             thread.shutdown(cancel_futures=True)
 
 
-def in_pieces(parser: Callable[[str, Given], Callable[[Text], Columns]], *, quotes: bool = False) -> Opener:
+def in_pieces(parser: Callable[[str, RoleMap], Callable[[TextFile], Columns]], *, quotes: bool = False) -> Opener:
     """How a format of text is read in batches. parser: of a file's name and columns. quotes: no line ends in them."""
 
-    def read(name: str, given: Given) -> Iterator[Batch]:
-        parse, line, some = parser(name, given), 1, False
+    def read(name: str, role_map: RoleMap) -> Iterator[Batch]:
+        parse, line, has_rows = parser(name, role_map), 1, False
         for chunk, done in _chunks(name, quotes):
-            text = Text(name, chunk, line)
+            text = TextFile(name, chunk, line)
             line += chunk.count(b"\n")
             try:
                 rows = parse(text)
             except NoRowsError:
                 continue
-            some = True
+            has_rows = True
             yield rows, done
-        if not some:
+        if not has_rows:
             raise NoRowsError(name)
 
-    return lambda name, files, given: Batches(name, os.path.getsize(name), lambda: read(name, given))
+    return lambda name, files, role_map: Batches(name, os.path.getsize(name), lambda: read(name, role_map))
 
 
 def _chunks(name: str, quotes: bool) -> Iterator[tuple[bytes, int]]:
@@ -214,7 +280,7 @@ def _chunks(name: str, quotes: bool) -> Iterator[tuple[bytes, int]]:
         while block := source.read(BATCH_BYTES):
             data = rest + block
             end = data.rfind(b"\n") + 1
-            # A quote that is never closed would go on for ever; the reader says where it is.
+            # A quote that is never closed would never end; the reader reports it.
             inside = quotes and len(data) < 4 * BATCH_BYTES and data.count(b'"', 0, end) % 2 == 1
             while inside and end:
                 before = data.rfind(b"\n", 0, end - 1) + 1
@@ -237,7 +303,7 @@ R = TypeVar("R")
 Side = TypeVar("Side", bound=Columns | Lists)
 
 
-class Rows:
+class FileRows:
     """Rows of a file, and the bad ones among them."""
 
     def __init__(self, name: str, skip: bool) -> None:
@@ -264,46 +330,46 @@ class Rows:
         items: list[Any] = []
         values: list[float] = []
         sizes = [0]
-        valued: bool | None = None  # not known yet
+        valued: bool | None = None  # not yet decided
 
         def like_the_others(line: T) -> ListRow:
             nonlocal valued
-            query, some, numbers = parse(line)
-            if some and valued not in (None, numbers is not None):
-                beside = "no numbers beside its items" if valued else "numbers beside its items"
-                raise RowError(f"query {show(query)} has {beside}, unlike the queries before it")
-            valued = numbers is not None if some else valued
-            return query, some, numbers
+            query, listed, numbers = parse(line)
+            if listed and valued not in (None, numbers is not None):
+                mixed = "no scores for its items" if valued else "scores for its items"
+                raise RowError(f"query {show(query)} has {mixed}, unlike the queries before it")
+            valued = numbers is not None if listed else valued
+            return query, listed, numbers
 
-        for query, some, numbers in self.good(lines, like_the_others):
+        for query, listed, numbers in self.good(lines, like_the_others):
             queries.append(query)
-            sizes.append(len(some))
-            items += some
+            sizes.append(len(listed))
+            items += listed
             values += numbers or ()
         return self.side(
             Lists(np.cumsum(sizes), ids(items), np.array(values) if valued else None, ids(queries), ranks=ranks)
         )
 
     def good(self, lines: Iterable[tuple[int, T]], parse: Callable[[T], R]) -> Iterator[R]:
-        """What `parse` makes of the lines that are not bad."""
+        """The parsed good lines."""
         for number, line in lines:
             try:
                 row = parse(line)
             except RowError as problem:  # noqa: PERF203
-                self.refuse(number, str(problem))
+                self.reject(number, str(problem))
             else:
                 yield row
 
-    def refuse(self, line: int, problem: str) -> None:
-        """Stop at a bad line, or remember it."""
+    def reject(self, line: int, problem: str) -> None:
+        """Raise at a bad line, or count and store it."""
         if not self.skip:
-            raise FileError(self.name, problem, line) from None  # the quick way that failed before is no one's business
+            raise FileError(self.name, problem, line) from None  # hide the error of the fast path
         self.skipped += 1
-        if len(self.bad) < _KEPT:
+        if len(self.bad) < _STORED:
             self.bad.append(BadLine(line, problem))
 
     def side(self, side: Side) -> Side:
-        """The same rows, with what is known of the bad ones."""
+        """The same rows, with the count of bad lines."""
         if side.query is not None and len(side.query) == 0:
             if self.bad:
                 raise FileError(
@@ -372,9 +438,3 @@ def valid(word: str, role: str) -> str:
     if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
         raise RowError(f"{role} {show(word.encode('utf-8', 'replace').decode())} is not valid UTF-8")
     return word
-
-
-def show(word: object) -> str:
-    """A value in an error, cut if it is long."""
-    text = repr(word)
-    return text if len(text) <= 60 else f"{text[:50]}...{text[-1]}"

@@ -1,7 +1,8 @@
-"""Loaders: the `Source` of whatever a user has, but for plain dicts, which `evaluate.pipeline.open_source` knows."""
+"""Loaders: the `Source` of user data in any shape but plain dicts, which `evaluate.pipeline.open_source` handles."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,26 +12,26 @@ from rankstone.data.arrow import as_array, is_table, plain_ids
 from rankstone.data.columns import ColumnPair, Columns
 from rankstone.data.dicts import Dicts
 from rankstone.data.files import is_path, read_side, same_ids, side_columns
-from rankstone.data.lists import Dense, ListPair, Lists, from_sparse, is_matrix, is_scores, is_sparse
-from rankstone.data.roles import roles_of
-from rankstone.data.source import Alone, Source
+from rankstone.data.lists import Dense, ListPair, Lists, check_arrays, from_sparse, is_matrix, is_scores, is_sparse
+from rankstone.data.roles import check_two_sides, roles_of
+from rankstone.data.source import RunOnly, Source, still_judged
 from rankstone.data.tables import (
-    Made,
+    AsRun,
     as_columns,
     as_lists,
     flat,
     from_table,
+    has_annotations,
     has_empty,
-    has_notes,
     in_order,
     predictions,
-    queried,
 )
+from rankstone.errors import InputError, InputTypeError
 
 if TYPE_CHECKING:
-    from rankstone.data.side_info import Beside
+    from rankstone.data.side_info import SideInfo
     from rankstone.data.tables import Side
-    from rankstone.typing import Array, Column, Numbers, Parent, Roles, Run, Stock, Truth
+    from rankstone.typing import Array, CatalogueLike, Column, ColumnRoles, Numbers, Parent, Run, Truth
 
 _KINDS = (Mapping, Columns, Lists)
 
@@ -43,7 +44,7 @@ def load(
     lengths: Numbers | None,
     groups: Numbers | None,
     query: Column | None,
-    columns: Roles | None,
+    columns: ColumnRoles | None,
     exclude: Truth | None,
     parent: Parent | None = None,
     overlap: float | None = None,
@@ -52,26 +53,29 @@ def load(
     if truth is None:
         return _alone(run, mask, lengths, columns, exclude, parent, overlap)
     if overlap is not None:
-        given = {"mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude}
-        for name in (name for name, value in {**given, "parent": parent}.items() if value is not None):
-            raise TypeError(f"{name}= does not go with overlap=")
-        from rankstone.data.transforms import covered  # a quick start, as for all that few ask for
+        others = {"mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude}
+        for name in (name for name, value in {**others, "parent": parent}.items() if value is not None):
+            raise InputTypeError(f"{name}= does not go with overlap=")
+        from rankstone.data.transforms import covered  # imported late: rarely needed
 
         return covered(truth, run, overlap, columns)
     if parent is not None and is_matrix(run):
-        raise TypeError("parent= goes with items that have ids, not with matrices of labels and scores")
+        raise InputTypeError("parent= goes with items that have ids, not with matrices of labels and scores")
     if is_matrix(run) and (is_matrix(truth) or is_sparse(truth)):
         return _dense(truth, run, mask, lengths, exclude)
     if mask is not None or lengths is not None:
-        raise TypeError("mask= and lengths= go with matrices of labels and scores")
+        raise InputTypeError("mask= and lengths= go with matrices of labels and scores")
     if is_scores(truth) and is_scores(run):
+        check_arrays(as_array(truth), as_array(run), "leave these rows out")
         pair: Any = flat(truth, run, groups, query)
     elif query is not None:
-        raise TypeError("query= goes with two flat arrays, labels and scores; a table has a query column")
+        raise InputTypeError("query= goes with two flat arrays, labels and scores; a table has a query column")
     elif run is None and is_table(truth):
         pair = predictions(truth, columns, groups)
     elif groups is not None:
-        raise TypeError("groups= goes with two flat arrays, or with one table that has a label and a score in each row")
+        raise InputTypeError(
+            "groups= goes with two flat arrays, or with one table that has a label and a score in each row"
+        )
     else:
         if run is None and is_path(truth):  # a file with both sides in each row
             run = truth
@@ -80,27 +84,28 @@ def load(
             pair = judged, _scored(judged, run, truth)
         else:
             pair = judged, opened(run, "run", columns, truth)
+            check_apart(truth, run, *pair)
     if not all(isinstance(side, _KINDS) for side in pair):
-        raise TypeError(
+        raise InputTypeError(
             f"cannot evaluate {_kind(truth)} and {_kind(run)} together; give dicts ({{query: {{item: grade}}}}), "
             "tables with a query and an item column, files, rs.columns(...), rs.lists(...), or matrices"
         )
     files = any(map(is_file, (truth, run, exclude)))
-    returned, remarks = _new(pair[1], exclude, columns, files)
+    returned, notes = _new(pair[1], exclude, columns, files, pair[0])
     pair = pair[0], returned
     if parent is not None:
         from rankstone.data.transforms import by_document
 
         judged, returned, note = by_document(pair[0], pair[1], parent)
-        pair, remarks = (judged, returned), (*remarks, note)
-    return _paired(*pair, files=files, remarks=remarks)
+        pair, notes = (judged, returned), (*notes, note)
+    return _paired(*pair, files=files, notes=notes)
 
 
 def _alone(
     run: Any,
     mask: Array | None = None,
     lengths: Numbers | None = None,
-    columns: Roles | None = None,
+    columns: ColumnRoles | None = None,
     exclude: Any = None,
     parent: Parent | None = None,
     overlap: float | None = None,
@@ -108,105 +113,121 @@ def _alone(
     """A run without a truth."""
     for name, value in {"parent": parent, "overlap": overlap}.items():
         if value is not None:
-            raise TypeError(f"{name}= goes with a truth")
+            raise InputTypeError(f"{name}= goes with a truth")
     if is_matrix(run):
-        return Alone(_dense(np.zeros(run.shape), run, mask, lengths, exclude))
-    side, remarks = _new(opened(run, "run", columns), exclude, columns, any(map(is_file, (run, exclude))))
+        return RunOnly(_dense(np.zeros(run.shape), run, mask, lengths, exclude))
+    side, notes = _new(opened(run, "run", columns), exclude, columns, any(map(is_file, (run, exclude))))
     if isinstance(side, Mapping):
-        return Alone(Dicts({}, side, remarks=remarks))
+        return RunOnly(Dicts({}, side, notes=notes))
     if isinstance(side, Columns):
-        return Alone(ColumnPair(Columns(side.query[:0], side.item[:0]), side, remarks=remarks))
+        return RunOnly(ColumnPair(Columns(side.query[:0], side.item[:0]), side, notes=notes))
     if isinstance(side, Lists):
         starts = np.zeros(1 if side.query is not None else len(side) + 1, dtype=np.int64)
         none = Lists(starts, side.items[:0], None, None if side.query is None else side.query[:0])
-        return Alone(ListPair(none, side, remarks=remarks))
-    raise TypeError(
+        return RunOnly(ListPair(none, side, notes=notes))
+    raise InputTypeError(
         f"cannot evaluate {_kind(run)}; give a dict ({{query: {{item: score}}}}), a table, a file, or rs.lists(...)"
     )
 
 
-def _new(run: Any, exclude: Any, columns: Roles | None, files: bool) -> tuple[Any, tuple[str, ...]]:
-    """A run without what was seen before, and what to say of it."""
+def _new(
+    run: Any, exclude: Any, columns: ColumnRoles | None, files: bool, truth: Any = None
+) -> tuple[Any, tuple[str, ...]]:
+    """A run without the excluded items, and the notes on it."""
     if exclude is None:
         return run, ()
-    from rankstone.data.transforms import without
+    from rankstone.data.transforms import count_relevant, without
 
-    seen: Any = _seen(exclude, columns)
+    excluded: Any = _excluded(exclude, columns)
     if files and not isinstance(run, Mapping):
-        seen, run = same_ids(seen, run)
-    run, note = without(run, seen)
-    return run, (note,)
+        excluded, run = same_ids(excluded, run)
+    run, note = without(run, excluded)
+    if truth is None:
+        return run, (note,)
+    if files and not isinstance(truth, Mapping):
+        excluded, truth = same_ids(excluded, truth)
+    return run, (note, *still_judged(count_relevant(truth, excluded)))
 
 
-def open_beside(catalogue: Stock | None, history: Truth | None, reference: Run | None) -> Beside:
-    """What is known beside a truth and a run."""
+def open_side_info(catalogue: CatalogueLike | None, history: Truth | None, reference: Run | None) -> SideInfo:
+    """The side information of an evaluation."""
     from rankstone.data import side_info
 
-    return side_info.Beside(
+    return side_info.SideInfo(
         None if catalogue is None else side_info.catalogue(catalogue),
         None if history is None else as_columns(opened(history, "truth", None), "truth"),
-        reference if reference is None or isinstance(reference, Alone) else _alone(reference),
+        reference if reference is None or isinstance(reference, RunOnly) else _alone(reference),
     )
 
 
 def _dense(truth: Any, run: Any, mask: Array | None, lengths: Numbers | None, exclude: Any) -> Source:
     labels = truth.toarray() if is_sparse(truth) else truth
     if labels.shape != run.shape and is_sparse(truth) and as_array(run).dtype.kind in "iu":
-        raise ValueError(
+        raise InputError(
             f"the run has shape {tuple(run.shape)} but the truth {labels.shape}; if it holds the items' numbers, best "
             "first, give rs.lists(run)"
         )
-    return Dense(run, labels, mask, lengths, exclude.toarray() if is_sparse(exclude) else exclude)
+    source = Dense(run, labels, mask, lengths, exclude.toarray() if is_sparse(exclude) else exclude)
+    source.check()
+    return source
 
 
-def opened(side: Any, what: str, columns: Roles | None, beside: Any = None) -> Side:
-    """A truth or a run as a dict, columns or lists; beside: the other."""
-    if isinstance(side, Made):
+def opened(side: Any, what: str, columns: ColumnRoles | None, other: Any = None) -> Side:
+    """A truth or a run as a dict, columns or lists; other: the run or the truth that goes with it."""
+    if isinstance(side, AsRun):
         return side.side
     if is_path(side):
-        given = side_columns(columns, what, side, [beside])
-        return read_side(side, what, columns=given, beside=beside if what == "run" and is_path(beside) else None)
+        role_map = side_columns(columns, what, side, [other])
+        return read_side(side, what, columns=role_map, features=other if what == "run" and is_path(other) else None)
     if is_sparse(side):
         return from_sparse(side)
     return from_table(side, what, columns) if is_table(side) else side
 
 
+def check_apart(truth: object, run: object, judged: Columns | Lists, returned: Columns | Lists) -> None:
+    """Raise if a table or a file is both sides, and has not a column for each; judged, returned: the sides as read."""
+    same = truth is run or (is_path(truth) and is_path(run) and os.fspath(truth) == os.fspath(run))
+    if same and (is_path(truth) or is_table(truth)):
+        where = os.fspath(truth) if is_path(truth) else "the table"
+        check_two_sides(judged.names or {"item": None}, returned.names or {"item": None}, where)
+
+
 def is_file(side: object) -> bool:
-    """Is it a file, or made of files."""
-    return is_path(side) or (isinstance(side, Made) and side.of_files)
+    """Is it a file, or made from files."""
+    return is_path(side) or (isinstance(side, AsRun) and side.of_files)
 
 
-def _seen(exclude: Truth, columns: Roles | None) -> Columns:
-    """What was seen, as rows."""
-    given = roles_of(columns, "truth") | {"grade": None}
-    return as_columns(opened(exclude, "truth", {"truth": given}), "truth")
+def _excluded(exclude: Truth, columns: ColumnRoles | None) -> Columns:
+    """The excluded items, as rows."""
+    role_map = {**roles_of(columns, "truth"), "grade": None}
+    return as_columns(opened(exclude, "truth", {"truth": role_map}), "truth")
 
 
-def _paired(truth: Side, run: Side, *, files: bool, remarks: tuple[str, ...]) -> Source:
+def _paired(truth: Side, run: Side, *, files: bool, notes: tuple[str, ...]) -> Source:
     """A truth and a run as one source, in the shape that they have in common."""
     if isinstance(truth, Mapping) and isinstance(run, Mapping):
-        return Dicts(truth, run, remarks=remarks)
+        return Dicts(truth, run, notes=notes)
     both = isinstance(truth, Lists) and isinstance(run, Lists)
     by_list = both or has_empty(truth) or has_empty(run) or in_order(truth)
-    if by_list and has_notes(truth):
-        raise ValueError(
-            "a truth with subtopics or weights is measured by rows of items, and some query has a list without any; "
-            "leave that query out, or give both sides as dicts"
+    if by_list and has_annotations(truth):
+        raise InputError(
+            "a truth with subtopics or weights is evaluated by rows of items, and some query has an empty list; "
+            "leave that query out, or pass both sides as dicts"
         )
     shape: Any = as_lists if by_list else as_columns
     pair: Any = shape(truth, "truth"), shape(run, "run")
-    if files:  # a file's ids are text, whatever they look like
+    if files:  # ids of files are strings
         pair = same_ids(*pair)
-    return ListPair(*pair, remarks=remarks) if by_list else ColumnPair(*pair, remarks=remarks)
+    return ListPair(*pair, notes=notes) if by_list else ColumnPair(*pair, notes=notes)
 
 
-def _scored(truth: Columns, scores: Any, given: Truth) -> Columns:
-    """The truth's rows as a run, with a score for each."""
-    found = as_array(scores)
-    if len(found) != len(truth.query):
-        name = given if is_path(given) else "the truth"
-        raise ValueError(f"there are {len(found)} scores, but {name} has {len(truth.query)} rows")
-    return Columns(truth.query, truth.item, score=found)
+def _scored(truth: Columns, scores: Any, source: Truth) -> Columns:
+    """The rows of the truth as a run, with one score per row."""
+    values = as_array(scores)
+    if len(values) != len(truth.query):
+        name = source if is_path(source) else "the truth"
+        raise InputError(f"there are {len(values)} scores, but {name} has {len(truth.query)} rows")
+    return Columns(truth.query, truth.item, score=values)
 
 
 def _kind(side: object) -> str:
@@ -216,21 +237,23 @@ def _kind(side: object) -> str:
 # -- groups of queries ---------------------------------------------------------------------------------------
 
 
-def groups_of(truth: Any, column: str, columns: Roles | None = None) -> dict[Any, Hashable]:
+def groups_of(truth: Any, column: str, columns: ColumnRoles | None = None) -> dict[Any, Hashable]:
     """Each query's value in a column of the truth, which is a table or a file."""
-    truth = queried(truth)
     if not is_path(truth) and not is_table(truth):
-        raise ValueError(f"the truth is no table with a column {column!r}; give each query's group in a dict")
+        raise InputError(f"the truth is no table with a column {column!r}; give each query's group in a dict")
     roles = {**roles_of(columns, "truth"), "item": column, "grade": None}
     read: Any = opened(truth, "truth", {"truth": roles})
     return grouped(read, truth if is_path(truth) else "the truth")
 
 
 def grouped(read: Columns | Lists, name: object) -> dict[Any, Hashable]:
-    """Each query's group, where a group stands for an item; a query is in one group only."""
+    """The group per query, read as an item; a query is in one group only."""
     rows = as_columns(read, "truth")
     out: dict[Any, Hashable] = {}
     for query, group in zip(plain_ids(rows.query), plain_ids(rows.item), strict=True):
         if out.setdefault(query, group) != group:
-            raise ValueError(f"{name}: query {query!r} is in two groups, {out[query]!r} and {group!r}")
+            raise InputError(
+                f"{name}: query {query!r} is in two groups, {out[query]!r} and {group!r}; where both are meant, make "
+                "them a part of the query's id, in the truth and in the run"
+            )
     return out

@@ -16,14 +16,14 @@ from pyarrow import BufferReader, parquet, types
 from rankstone.data import lines
 from rankstone.data.arrow import Places, as_numpy, as_text, is_list, is_number, is_text, numbers, one_piece, stored
 from rankstone.data.columns import Columns
-from rankstone.data.lines import Batch, Batches, Data, Files, Rows
+from rankstone.data.lines import Batch, Batches, FileRows, Files
 from rankstone.data.lists import Lists
-from rankstone.data.roles import IDS, Given, by_name, value_role
-from rankstone.data.tables import as_batch, floats_in, lists_in, side_of, unpacked
+from rankstone.data.roles import IDS, RoleMap, by_name, value_role
+from rankstone.data.tables import as_batch, floats_in, inside, lists_in, side_of, unpacked
 from rankstone.errors import FileError, NoRowsError
 
 
-def read_parquet(name: str, source: Data | Files, kind: str, given: Given, skip: bool) -> Columns | Lists:
+def read_parquet(name: str, source: bytes | Files, kind: str, role_map: RoleMap, skip: bool) -> Columns | Lists:
     """A truth or a run; `source` is a file's bytes, a folder, or a list of paths."""
     with _guarded(name):
         if isinstance(source, (str, list)):
@@ -32,14 +32,14 @@ def read_parquet(name: str, source: Data | Files, kind: str, given: Given, skip:
         else:
             file = parquet.ParquetFile(BufferReader(source))
             schema, read = file.schema_arrow, file.read
-        names = _roles(schema, kind, given, name)
+        names = _roles(schema, kind, role_map, name)
         table = read(columns=list(dict.fromkeys(names.values())))
         columns = _playing(name, names, {role: one_piece(table[column]) for role, column in names.items()}, kind)
-    return _checked(name, columns, skip)
+    return replace(_checked(name, columns, skip), names={**names, **inside(schema.field(names["item"]).type, kind)})
 
 
-def _roles(schema: pyarrow.Schema, kind: str, given: Given, name: str) -> dict[str, str]:
-    return by_name(schema.names, kind, given, name, is_list=lists_in(schema), is_float=floats_in(schema))
+def _roles(schema: pyarrow.Schema, kind: str, role_map: RoleMap, name: str) -> dict[str, str]:
+    return by_name(schema.names, kind, role_map, name, is_list=lists_in(schema), is_float=floats_in(schema))
 
 
 def _dataset(source: Files) -> pyarrow.dataset.Dataset:
@@ -75,7 +75,7 @@ def _playable(path: str, name: str, column: pyarrow.Array, role: str) -> pyarrow
 
 def _checked(path: str, columns: dict[str, pyarrow.Array], skip: bool, before: int = 0) -> Columns | Lists:
     """Without the rows that lack something or whose value is no grade or score; `before`: rows of the file before."""
-    rows, role, problems = Rows(path, skip), value_role(columns), dict[int, str]()
+    rows, role, problems = FileRows(path, skip), value_role(columns), dict[int, str]()
     for part, column in columns.items():
         for row, problem in _problems(part, column, part == role):
             problems.setdefault(row, problem)
@@ -87,7 +87,7 @@ def _checked(path: str, columns: dict[str, pyarrow.Array], skip: bool, before: i
         for row in map(int, np.flatnonzero(items != values)):
             problems.setdefault(row, f"has {items[row]} items, but {values[row]} as {role}")
     for row in sorted(problems):
-        rows.refuse(before + row + 1, problems[row])
+        rows.reject(before + row + 1, problems[row])
     if problems:
         keep = np.ones(len(columns["query"]), dtype=bool)
         keep[list(problems)] = False
@@ -119,7 +119,7 @@ def _where(mask: pyarrow.Array) -> Places:
 # -- batches -------------------------------------------------------------------------------------------------
 
 
-def open_parquet(name: str, source: Files, given: Given) -> Batches:
+def open_parquet(name: str, source: Files, role_map: RoleMap) -> Batches:
     """A run in batches; `source` is a folder or a list of paths."""
     with _guarded(name):
         whole = None
@@ -134,7 +134,7 @@ def open_parquet(name: str, source: Files, given: Given) -> Batches:
 
     def read() -> Iterator[Batch]:
         done = 0
-        for path, names, batches in _files(paths, given) if whole is None else _partitions(name, whole, given):
+        for path, names, batches in _files(paths, role_map) if whole is None else _partitions(name, whole, role_map):
             row = 0
             for batch in batches:
                 if len(batch):
@@ -154,18 +154,18 @@ def open_parquet(name: str, source: Files, given: Given) -> Batches:
 _Opened = tuple[str, dict[str, str], Iterator[pyarrow.RecordBatch]]
 
 
-def _files(paths: list[str], given: Given) -> Iterator[_Opened]:
+def _files(paths: list[str], role_map: RoleMap) -> Iterator[_Opened]:
     for path in paths:
         # Without the buffer, a whole row group's columns would be read at once, however large.
         with parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-            names = _roles(file.schema_arrow, "run", given, path)
+            names = _roles(file.schema_arrow, "run", role_map, path)
             batches = file.iter_batches(lines.BATCH_ROWS, columns=list(dict.fromkeys(names.values())))
             yield path, names, _naming(path, batches)
 
 
-def _partitions(name: str, whole: pyarrow.dataset.Dataset, given: Given) -> Iterator[_Opened]:
+def _partitions(name: str, whole: pyarrow.dataset.Dataset, role_map: RoleMap) -> Iterator[_Opened]:
     """A folder whose folders' names are values of a column: `user=7/part-0.parquet`."""
-    names = _roles(whole.schema, "run", given, name)
+    names = _roles(whole.schema, "run", role_map, name)
     options = pyarrow.dataset.ParquetFragmentScanOptions(
         use_buffered_stream=True, buffer_size=1 << 20, pre_buffer=False
     )

@@ -1,15 +1,16 @@
-"""Which column is which: of a table, a file, a batch, a table of Spark, or interactions to be split."""
+"""Roles of columns: of a table, a file, a batch, a Spark table, or interactions to be split."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
-from rankstone.errors import Advice, FileError, Hint
+from rankstone.errors import Advice, FileError, Hint, InputError, InputTypeError
 
-# What the caller said: a name, or a position in a file without a header line, by role: {"query": "user_id"}
-Given = Mapping[str, Any]
+# By role, the name of a column, or its position in a file without a header line: {"query": "user_id"}
+RoleMap = Mapping[str, Any]
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "truth": ("query", "item", "grade"),
@@ -23,9 +24,9 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 IDS = ("query", "item", "subtopic")
-NOTES = ("subtopic", "weight", "propensity")  # what a truth may say of an item besides its grade
+NOTES = ("subtopic", "weight", "propensity")  # annotations of a judged item
 
-# What people call them; `userId`, `user_id` and `user-id` are one name.
+# Usual names; `userId`, `user_id` and `user-id` are one name.
 NAMES: Mapping[str, tuple[str, ...]] = {
     "query": (
         "query", "query_id", "qid", "topic", "topic_id", "user", "user_id", "customer", "customer_id", "session",
@@ -76,13 +77,13 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "prediction", "predictions", "predicted", "pred",
     ),
 }  # fmt: skip
-_SHOWN = 20  # names in an error
+_LISTED_NAMES = 20  # names in an error
 _THINGS = ("item", "doc", "document", "chunk", "passage", "product", "movie", "article", "track")
 
 
 def usual(name: object) -> str:
-    """A column's name without marks and capitals, as usual names are written."""
-    return re.sub(r"[\W_]", "", str(name).lower())
+    """A column's name without marks, capitals and RecBole's types (`user_id:token`), as usual names are written."""
+    return re.sub(r"[\W_]", "", re.sub(r":(token|float)(_seq)?$", "", str(name).lower()))
 
 
 _USUAL = {role: frozenset(map(usual, names)) for role, names in NAMES.items()}
@@ -93,19 +94,20 @@ _LISTS = {
 }
 
 
-# -- what the caller said ------------------------------------------------------------------------------------
+# -- roles named by the caller -------------------------------------------------------------------------------
 
 
-def roles_of(given: Given | None, what: str) -> dict[str, Any]:
-    """What the caller said of this side's columns: `{"query": "user_id"}` or `{"run": {"query": "user_id"}}`."""
-    if given is None:
+def roles_of(role_map: RoleMap | None, what: str) -> RoleMap:
+    """The roles that `columns=` has for a side: `{"query": "user_id"}` or `{"run": {"query": "user_id"}}`."""
+    if role_map is None:
         return {}
-    if given.keys() & {"truth", "run"}:
-        if given.keys() - {"truth", "run"}:
-            raise ValueError(Advice(Hint("columns"), " names roles, or a truth and a run that name roles, not both"))
-        given = given.get(what, {})
-    refuse_unknown(given, ("query", "item", "grade", "score", "rank", *NOTES))
-    return {role: name for role, name in given.items() if role in roles_for(what)}
+    _check_mapping(role_map)
+    if role_map.keys() & {"truth", "run"}:
+        if role_map.keys() - {"truth", "run"}:
+            raise InputError(Advice(Hint("columns"), " names roles, or a truth and a run that name roles, not both"))
+        role_map = role_map.get(what) or {}
+    check_roles(role_map, ("query", "item", "grade", "score", "rank", *NOTES))
+    return _one_role_each({role: name for role, name in role_map.items() if role in roles_for(what)})
 
 
 def roles_for(what: str) -> tuple[str, ...]:
@@ -113,48 +115,91 @@ def roles_for(what: str) -> tuple[str, ...]:
     return (*ROLES[what], *NOTES) if what == "truth" else ROLES[what]
 
 
-def check_given(given: Given | None, kind: str) -> Given:
-    """What the caller said of a file's columns."""
-    if given is None:
+def check_role_map(role_map: RoleMap | None, kind: str) -> RoleMap:
+    """The roles that `columns=` has for a file, checked."""
+    if role_map is None:
         return {}
-    refuse_unknown(given, roles_for(kind))
-    if given.get("score") is not None and given.get("rank") is not None:
-        raise ValueError("columns names a score and a rank; a run is ordered by one of them")
-    if len({isinstance(where, int) for where in given.values() if where is not None}) > 1:
-        raise ValueError("columns mixes names and positions")
-    return given
+    check_roles(role_map, roles_for(kind))
+    if role_map.get("score") is not None and role_map.get("rank") is not None:
+        raise InputError("columns names a score and a rank; a run is ordered by one of them")
+    if len({isinstance(where, int) for where in role_map.values() if where is not None}) > 1:
+        raise InputError("columns mixes names and positions")
+    return _one_role_each(role_map)
 
 
-def has_positions(given: Given) -> bool:
-    """Did the caller say where the columns are, not how they are called."""
-    return any(isinstance(where, int) for where in given.values())
+def _check_mapping(role_map: object) -> None:
+    if not isinstance(role_map, Mapping):
+        raise InputTypeError(
+            Advice(Hint("columns", role_map), "; pass columns by role: ", Hint("columns", {"query": ...}))
+        )
 
 
-def refuse_unknown(given: Given, roles: Sequence[str]) -> None:
-    """Stop at a role that there is not."""
-    for role in given:
+def _one_role_each(role_map: RoleMap) -> RoleMap:
+    """The same, if no column plays two roles of one side."""
+    columns = [name for name in role_map.values() if name is not None]
+    for name in (name for name in columns if columns.count(name) > 1):
+        roles = " and ".join(role for role, column in role_map.items() if column == name)
+        raise InputError(Advice(Hint("columns"), f" names {name!r} for {roles}; a column plays one role"))
+    return role_map
+
+
+def check_two_sides(judged: RoleMap, returned: RoleMap, where: str) -> None:
+    """Raise if one table is truth and run, and its grades and scores are missing or are one column.
+
+    judged, returned: the columns of both sides, by role.
+    """
+    if judged["item"] != returned["item"]:  # two columns of lists
+        return
+    needed = {"grade": judged.get("grade"), "score": returned.get("score", returned.get("rank"))}
+    missing = [role for role, name in needed.items() if name is None]
+    problem = f"has no {' and no '.join(missing)} column" if missing else f"has {needed['score']!r} as grade and score"
+    if missing or needed["grade"] == needed["score"]:
+        raise NoColumnError(
+            Advice(f"{where} {problem}, so it is not both the truth and the run; give a run too, or name the columns: ",
+                   Hint("columns", {"grade": ..., "score": ...}))
+        )  # fmt: skip
+
+
+def has_positions(role_map: RoleMap) -> bool:
+    """Are the columns given by position, not by name."""
+    return any(isinstance(where, int) for where in role_map.values())
+
+
+def check_roles(role_map: RoleMap, roles: Sequence[str]) -> None:
+    """Raise for an unknown role."""
+    _check_mapping(role_map)
+    for role in role_map:
         if role not in roles:
-            raise ValueError(Advice(Hint("columns"), f" names {role!r}; the roles are {', '.join(roles)}"))
+            raise InputError(Advice(Hint("columns"), f" names {role!r}; the roles are {', '.join(roles)}"))
 
 
 # -- finding -------------------------------------------------------------------------------------------------
 
 
-def find(names: Sequence[str], role: str, what: str, given: Given, taken: Collection[str] = ()) -> str | None:
+def find(names: Sequence[str], role: str, what: str, role_map: RoleMap, taken: Collection[str] = ()) -> str | None:
     """The column that plays a role: named by the caller, or by a usual name if it has no other role; None if none."""
-    if role in given:
-        return _named(names, given[role], what)
-    return _only(_called(names, _USUAL[role], {*taken, *given.values()}), role, what)
+    if role in role_map:
+        return _named(names, role_map[role], what)
+    return _only(_without_texts(_called(names, _USUAL[role], {*taken, *role_map.values()}), role), role, what)
 
 
 def _named(names: Sequence[str], name: str | None, what: str) -> str | None:
-    """The column of just this name; None for None, as who says so wants none."""
+    """The column of just this name; None for None, which means no column."""
     same = [column for column in names if column == name]
     if name is not None and not same:
-        raise ValueError(f"the {what} has no column {name!r}; it has {listed(names)}")
+        raise InputError(f"the {what} has no column {name!r}; it has {listed(names)}")
     if len(same) > 1:
-        raise ValueError(f"the {what} has {len(same)} columns called {name!r}")
+        raise InputError(f"the {what} has {len(same)} columns called {name!r}")
     return same[0] if same else None
+
+
+# Of two usual names in one table, the id: a `query` is also a text, and PyTerrier's `docid` a number of its index.
+_IDS_BEFORE = {"query": (("qid", "queryid"), "query"), "item": (("docno",), "docid")}
+
+
+def _without_texts(could: Sequence[str], role: str) -> Sequence[str]:
+    ids, other = _IDS_BEFORE.get(role, ((), ""))
+    return [name for name in could if usual(name) != other] if any(usual(name) in ids for name in could) else could
 
 
 def _called(names: Sequence[str], words: Collection[str], taken: Collection[object] = ()) -> list[str]:
@@ -164,17 +209,17 @@ def _called(names: Sequence[str], words: Collection[str], taken: Collection[obje
 def _only(could: Sequence[str], role: str, what: str) -> str | None:
     """The one column that could play a role. Two are never chosen between."""
     if len(could) > 1 and len(set(could)) == 1:
-        raise ValueError(f"the {what} has {len(could)} columns called {could[0]!r}")
+        raise InputError(f"the {what} has {len(could)} columns called {could[0]!r}")
     if len(could) > 1:
-        raise ValueError(
+        raise InputError(
             Advice(f"the {what}'s {role} could be {' or '.join(map(repr, could))}; rename one, or ", _advice(role))
         )
     return could[0] if could else None
 
 
-def need(names: Sequence[str], role: str, what: str, given: Given, taken: Collection[str] = ()) -> str:
+def need(names: Sequence[str], role: str, what: str, role_map: RoleMap, taken: Collection[str] = ()) -> str:
     """The column that plays a role, or an error that says what to write."""
-    name = find(names, role, what, given, taken)
+    name = find(names, role, what, role_map, taken)
     if name is None:
         raise NoColumnError(
             Advice(f"the {what} has no {role} column among {listed(names)}; usual names are {', '.join(NAMES[role])}; ",
@@ -185,12 +230,12 @@ def need(names: Sequence[str], role: str, what: str, given: Given, taken: Collec
 
 def listed(names: Iterable[object]) -> str:
     """Columns' names for an error, the first ones if there are many."""
-    shown = list(map(repr, names))
-    more = [f"and {len(shown) - _SHOWN} more"] if len(shown) > _SHOWN else []
-    return ", ".join(shown[:_SHOWN] + more) or "no columns"
+    words = list(map(repr, names))
+    more = [f"and {len(words) - _LISTED_NAMES} more"] if len(words) > _LISTED_NAMES else []
+    return ", ".join(words[:_LISTED_NAMES] + more) or "no columns"
 
 
-class NoColumnError(ValueError):
+class NoColumnError(InputError):
     """No column plays a role."""
 
 
@@ -202,39 +247,41 @@ def find_all(
     names: Sequence[str],
     roles: Sequence[str],
     what: str,
-    given: Given,
+    role_map: RoleMap,
     optional: Collection[str] = (),
     taken: Collection[str] = (),
 ) -> dict[str, str]:
     """The column of each role; one column is not found for two."""
-    found: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for role in roles:
         look = find if role in optional else need
-        name = look(names, role, what, given, [*taken, *found.values()])
+        name = look(names, role, what, role_map, [*taken, *columns.values()])
         if name is not None:
-            found[role] = name
-    return found
+            columns[role] = name
+    return columns
 
 
-def find_list(names: Sequence[str], kind: str, role: str, given: Given, is_list: Callable[[str], bool]) -> str | None:
+def find_list(
+    names: Sequence[str], kind: str, role: str, role_map: RoleMap, is_list: Callable[[str], bool]
+) -> str | None:
     """A column with a list in each row: named by the caller, or by a usual name; None if none."""
-    if role in given:
-        name = _named(names, given[role], "table")
+    if role in role_map:
+        name = _named(names, role_map[role], "table")
         return name if name is not None and is_list(name) else None
     lists = [name for name in names if is_list(name)]
-    anybodys = _USUAL["item"] | _MANY
+    either = _USUAL["item"] | _MANY
     if kind == "run":
-        return _only(_called(lists, _LISTS[kind] | anybodys, given.values()), role, kind)
-    could = _called(lists, _LISTS[kind], given.values())  # of `relevant` and `items`, the latter are a run's
+        return _only(_called(lists, _LISTS[kind] | either, role_map.values()), role, kind)
+    could = _called(lists, _LISTS[kind], role_map.values())  # of `relevant` and `items`, the latter are a run's
     if role == "item":
-        could = could or _called(lists, anybodys, given.values())
+        could = could or _called(lists, either, role_map.values())
     return _only(could, role, kind)
 
 
 def find_side(
     names: Sequence[str],
     kind: str,
-    given: Given,
+    role_map: RoleMap,
     *,
     what: str | None = None,
     is_list: Callable[[str], bool] = lambda name: False,
@@ -244,55 +291,55 @@ def find_side(
     """The columns of a truth or a run by their roles: query and item, then its grade, its score or else its rank, then
     what a truth says besides.
 
-    what: the word for it in errors. by_row: lists need no query, as their rows can be matched. A column of floats that
-    nobody knows is a sign that a run is not in ranked order.
+    what: the word for it in errors. by_row: lists need no query, as their rows can be matched. An
+    unknown column of floats means that a run may not be in ranked order.
     """
-    found = _find_side(names, kind, given, what or kind, is_list, is_float, by_row)
-    if kind != "truth" or is_list(found["item"]):
-        return found
-    beside = [name for name in names if not is_list(name)]
-    notes = find_all(beside, NOTES, what or kind, given, NOTES, found.values())
+    columns = _find_side(names, kind, role_map, what or kind, is_list, is_float, by_row)
+    if kind != "truth" or is_list(columns["item"]):
+        return columns
+    others = [name for name in names if not is_list(name)]
+    notes = find_all(others, NOTES, what or kind, role_map, NOTES, columns.values())
     if "weight" in notes and "propensity" in notes:
-        raise ValueError(
+        raise InputError(
             f"the {what or kind} has a weight {notes['weight']!r} and a propensity {notes['propensity']!r}; a weight "
             "is one over a propensity, so leave one out: columns={'weight': None}"
         )
-    return {**found, **notes}
+    return {**columns, **notes}
 
 
 def _find_side(
     names: Sequence[str],
     kind: str,
-    given: Given,
+    role_map: RoleMap,
     what: str,
     is_list: Callable[[str], bool],
     is_float: Callable[[str], bool],
     by_row: bool,
 ) -> dict[str, str]:
     """Query and item, and one that is a grade, a score or a rank."""
-    listing = None if "item" in given else find_list(names, kind, "item", given, is_list)
-    item = listing or find(names, "item", what, given)
+    listing = None if "item" in role_map else find_list(names, kind, "item", role_map, is_list)
+    item = listing or find(names, "item", what, role_map)
     look = find if by_row and item is not None and is_list(item) else need
-    query = look(names, "query", what, given)
-    found = {} if query is None else {"query": query}
-    found["item"] = item or need(names, "item", what, given)
-    beside = [name for name in names if is_list(name) == is_list(found["item"]) or name in given.values()]
+    query = look(names, "query", what, role_map)
+    columns = {} if query is None else {"query": query}
+    columns["item"] = item or need(names, "item", what, role_map)
+    others = [name for name in names if is_list(name) == is_list(columns["item"]) or name in role_map.values()]
     for role in ROLES[kind][2:]:
-        if role == "score" and given.get("rank") is not None:
+        if role == "score" and role_map.get("rank") is not None:
             continue
-        value = find(names if role in given else beside, role, what, given, found.values())
+        value = find(names if role in role_map else others, role, what, role_map, columns.values())
         if value is not None:
-            return {**found, role: value}
-    taken = {*found.values(), *given.values()}
-    if kind == "truth" and "grade" not in given:  # what a truth calls a score can only be a grade
-        scores = _called(beside, ("score", "scores"), taken)
-        if any(is_list(name) for name in {*beside} - taken - {*scores}):  # if not that of another list
-            return found
+            return {**columns, role: value}
+    taken = {*columns.values(), *role_map.values()}
+    if kind == "truth" and "grade" not in role_map:  # what a truth calls a score can only be a grade
+        scores = _called(others, ("score", "scores"), taken)
+        if any(is_list(name) for name in {*others} - taken - {*scores}):  # if not that of another list
+            return columns
         value = _only(scores, "grade", what)
-        return found if value is None else {**found, "grade": value}
-    if kind == "run" and not given.keys() & {"score", "rank"}:
+        return columns if value is None else {**columns, "grade": value}
+    if kind == "run" and not role_map.keys() & {"score", "rank"}:
         strange = [
-            name for name in beside if is_float(name) and name not in taken and usual(name) not in _USUAL["time"]
+            name for name in others if is_float(name) and name not in taken and usual(name) not in _USUAL["time"]
         ]
         if strange:
             raise NoColumnError(
@@ -301,23 +348,24 @@ def _find_side(
                     Hint("columns", {"score": None}), " if its rows are in ranked order",
                 )
             )  # fmt: skip
-    return found
+    return columns
 
 
-def find_inside(names: Sequence[str], kind: str) -> dict[str, str]:
+def find_inside(names: Sequence[str], kind: str, role_map: RoleMap = MappingProxyType({})) -> dict[str, str]:
     """The parts of the objects in a list, by role: an item, and its grade, score or rank. An `id` is an item's."""
-    item = find(names, "item", "object", {}) or need(names, "item", "object", {"item": "id"})
+    item = find(names, "item", "object", role_map) or _only(_called(names, ("id",)), "item", "object")
+    item = item or need(names, "item", "object", role_map)
     for role in (*ROLES[kind][2:], "score"):
-        value = find(names, role, "object", {}, (item,))
+        value = find(names, role, "object", role_map, (item,))
         if value is not None:
             return {"item": item, "grade" if kind == "truth" else role: value}
     return {"item": item}
 
 
-def find_two_lists(names: Sequence[str], given: Given, is_list: Callable[[str], bool]) -> tuple[str, str] | None:
+def find_two_lists(names: Sequence[str], role_map: RoleMap, is_list: Callable[[str], bool]) -> tuple[str, str] | None:
     """The relevant and the returned items of one table, if both are lists."""
     judged, returned = (
-        find_list(names, kind, role, given, is_list) for kind, role in (("truth", "grade"), ("run", "item"))
+        find_list(names, kind, role, role_map, is_list) for kind, role in (("truth", "grade"), ("run", "item"))
     )
     return None if judged is None or returned is None else (judged, returned)
 
@@ -328,7 +376,7 @@ def find_two_lists(names: Sequence[str], given: Given, is_list: Callable[[str], 
 def by_name(
     names: Sequence[str],
     kind: str,
-    given: Given,
+    role_map: RoleMap,
     path: str,
     line: int | None = None,
     *,
@@ -337,33 +385,33 @@ def by_name(
 ) -> dict[str, str]:
     """The names of a file's columns, by role; otherwise: what else can be done where there is none for a role."""
     try:
-        return find_side(names, kind, given, **types)
+        return find_side(names, kind, role_map, **types)
     except NoColumnError as error:
         raise FileError(path, Advice(str(error), otherwise), line) from None
     except ValueError as error:
         raise FileError(path, str(error), line) from None
 
 
-def by_position(count: int, kind: str, given: Given, path: str, line: int) -> dict[str, int]:
+def by_position(count: int, kind: str, role_map: RoleMap, path: str, line: int) -> dict[str, int]:
     """Where the columns of a file without names are: as given, or query, item and value in this order."""
     value = ROLES[kind][2]
-    where = {role: at for role, at in given.items() if at is not None}
+    where = {role: at for role, at in role_map.items() if at is not None}
     if not where:
         if count not in (2, 3):
             raise FileError(
                 path,
                 Advice(
                     f"expected 3 columns (query item {value}) or 2 in a file without a header line, found {count}; ",
-                    "say which is which: ",
+                    "pass ",
                     Hint("columns", {"query": 0, "item": 1, value: 2}),
                 ),
                 line,
             )
         usual = dict(zip(("query", "item", value), range(count), strict=False))
-        return {role: at for role, at in usual.items() if role not in given}
+        return {role: at for role, at in usual.items() if role not in role_map}
     for role in ("query", "item"):
         if role not in where:
-            raise ValueError(f"columns has no position for the {role}")
+            raise InputError(f"columns has no position for the {role}")
     for role, at in where.items():
         if not 0 <= at < count:
             raise FileError(path, f"has {count} columns; there is no position {at} for the {role}", line)

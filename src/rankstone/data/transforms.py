@@ -1,4 +1,4 @@
-"""Transforms of a truth and a run: known items leave (`exclude=`), chunks become documents, spans become items."""
+"""Transforms of a truth and a run: remove items (`exclude=`), map chunks to documents, and spans to items."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 
 from rankstone.data.arrow import Column, arrow_table, as_column, is_table, is_whole, plain, plain_ids, take
 from rankstone.data.columns import Columns
-from rankstone.data.dicts import Dicts, plain_dict, refuse_mixed
-from rankstone.data.files import is_path, read_truth
-from rankstone.data.id_encoder import Codes, among, pair
+from rankstone.data.dicts import Dicts, check_same_kind, plain_dict
+from rankstone.data.files import is_path, read_table, read_truth
+from rankstone.data.id_encoder import IdEncoder, among, pair
 from rankstone.data.lines import head_of
 from rankstone.data.lists import Lists, rows_of
 from rankstone.data.roles import find_all
 from rankstone.data.source import left_out
 from rankstone.data.tables import as_columns, from_table
-from rankstone.errors import Advice, DataError, DataTypeError, Hint
+from rankstone.errors import Advice, DataError, DataTypeError, Hint, InputError, InputTypeError
 
 if TYPE_CHECKING:
     from rankstone.align.alignment import Ints
-    from rankstone.typing import Parent, Roles
+    from rankstone.typing import ColumnRoles, Parent
 
 _SHOWN = 5  # chunks in an error
 _SEPARATOR = re.compile(r"[^\w\s/\\.]{1,3}|_{1,3}")  # what no file is called
@@ -52,24 +52,24 @@ def _taken(side: Columns | Lists, rows: Ints, item: Column | None = None) -> Col
     return replace(side, offsets=offsets, items=items, values=take(side.values, rows + start))
 
 
-# -- items that the user knows already --------------------------------------------------------------------
+# -- excluded items ---------------------------------------------------------------------------------------
 
 
 def without(run: Mapping[Any, Any] | Columns | Lists, seen: Columns) -> tuple[Any, str]:
-    """The run without what was seen, and what to say of it."""
+    """The run without excluded items, and a note on it."""
     if isinstance(run, Mapping):
-        return _unseen(run, seen)
+        return _without_excluded(run, seen)
     keep = ~_is_in(*_rows(run), seen)
     return _taken(run, np.flatnonzero(keep)), left_out(len(keep) - int(keep.sum()))
 
 
-def _unseen(run: Mapping[Any, Any], seen: Columns) -> tuple[dict[Any, Any], str]:
-    known: dict[Any, set[Any]] = {}
+def _without_excluded(run: Mapping[Any, Any], seen: Columns) -> tuple[dict[Any, Any], str]:
+    excluded: dict[Any, set[Any]] = {}
     for query, item in zip(plain_ids(seen.query), plain_ids(seen.item), strict=True):
-        known.setdefault(query, set()).add(item)
+        excluded.setdefault(query, set()).add(item)
     out, count = {}, 0
     for query, items in run.items():
-        old = known.get(query, set())
+        old = excluded.get(query, set())
         if isinstance(items, Mapping):
             kept: Any = {item: score for item, score in items.items() if item not in old}
         else:
@@ -77,28 +77,44 @@ def _unseen(run: Mapping[Any, Any], seen: Columns) -> tuple[dict[Any, Any], str]
         count += len(items) - len(kept)
         out[query] = kept
     if count == 0:
-        refuse_mixed(known, out, "exclude")
+        check_same_kind(excluded, out, "exclude")
     return out, left_out(count)
 
 
+def count_relevant(truth: Any, seen: Columns) -> int:
+    """Number of excluded items that are relevant in the truth."""
+    if not isinstance(truth, Mapping):
+        rows = as_columns(truth, "truth") if not isinstance(truth, Lists) or truth.query is not None else None
+        if rows is None:  # lists that are matched by row
+            return 0
+        relevant = True if rows.grade is None else np.asarray(rows.grade, dtype=np.float64) > 0
+        return int((_is_in(rows.query, rows.item, seen) & relevant).sum())
+    count = 0
+    for query, item in zip(plain_ids(seen.query), plain_ids(seen.item), strict=True):
+        judged = truth.get(query, ())
+        grade = judged.get(item, 0) if isinstance(judged, Mapping) else int(item in judged)
+        count += bool(grade) and not (isinstance(grade, Real) and grade <= 0)
+    return count
+
+
 def _is_in(query: Column, item: Column, seen: Columns) -> NDArray[np.bool_]:
-    """Which rows are among those seen."""
-    known, rows = [], []
+    """Which rows are excluded."""
+    excluded, rows = [], []
     for what, ours, theirs in (("queries", query, seen.query), ("items", item, seen.item)):
         if is_whole(ours) != is_whole(theirs):
             kinds = ["integers" if is_whole(side) else "strings" for side in (theirs, ours)]
-            raise TypeError(f"exclude {what} are {kinds[0]} but run {what} are {kinds[1]}")
-        codes = Codes()
-        known.append(codes.add(theirs, "exclude"))
+            raise InputTypeError(f"exclude {what} are {kinds[0]} but run {what} are {kinds[1]}")
+        codes = IdEncoder()
+        excluded.append(codes.add(theirs, "exclude"))
         rows.append(codes.find(ours, "exclude"))
-    return (rows[0] >= 0) & (rows[1] >= 0) & among(pair(*rows), pair(*known))
+    return (rows[0] >= 0) & (rows[1] >= 0) & among(pair(*rows), pair(*excluded))
 
 
 # -- chunks that count as their documents ----------------------------------------------------------------
 
 
 def by_document(truth: object, run: object, parent: Parent) -> tuple[Any, Any, str]:
-    """A truth and a run of documents, and what to say of them.
+    """A truth and a run of documents, and a note on them.
 
     Of a document's chunks in a list the best one keeps its place and the others leave; a document has the highest grade
     of its chunks. The truth may be of documents already.
@@ -129,9 +145,9 @@ def _finder(parent: Any) -> _Finder:
     if is_table(parent):
         arrow = arrow_table(parent)
         return _by_table(_pairs(from_table(arrow, "truth", _roles(arrow.column_names))))
-    raise TypeError(
+    raise InputTypeError(
         Advice(
-            Hint("parent", parent), " does not say which document a chunk is of; give {chunk: document}, a table or a ",
+            Hint("parent", parent), " does not map chunks to documents; pass {chunk: document}, a table or a ",
             "file with a chunk and a document column, a separator such as '#', or a function",
         )
     )  # fmt: skip
@@ -195,9 +211,7 @@ def _roles(names: Any) -> dict[str, Any]:
 def _read(path: str) -> Any:
     """The same from a file; without a header line its columns are the chunk and the document."""
     if path.endswith((".parquet", ".pq")):
-        import pyarrow.parquet
-
-        return from_table(table := pyarrow.parquet.read_table(path), "truth", _roles(table.column_names))
+        return from_table(table := read_table(path)[0], "truth", _roles(table.column_names))
     first = head_of(path).split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
     names = first.split("\t" if "\t" in first else ",")
     try:
@@ -227,7 +241,7 @@ def _mapped(side: Any, what: str, document_of: Callable[[Any], Any]) -> Any:
     if None in documents:
         orphans = [chunk for chunk, document in zip(chunks, documents, strict=True) if document is None]
         at = int(np.argmax(np.isin(words.indices.to_numpy(), np.flatnonzero([one is None for one in documents]))))
-        _refuse_orphans(orphans, what, plain_ids(query, np.array([at]))[0])
+        _raise_orphans(orphans, what, plain_ids(query, np.array([at]))[0])
     column = as_column("parent", documents)
     codes = plain(column).dictionary_encode().indices.to_numpy()[words.indices.to_numpy()]
     owners = plain(as_column("query", query)).dictionary_encode().indices.to_numpy()
@@ -253,7 +267,7 @@ def _documents(side: dict[Any, Any], what: str, document_of: Callable[[Any], Any
         documents = {item: document_of(item) for item in items}
         orphans = [item for item, document in documents.items() if document is None]
         if orphans:
-            _refuse_orphans(orphans, what, query)
+            _raise_orphans(orphans, what, query)
         if not isinstance(items, dict):
             found = dict.fromkeys(documents.values())
             out[query] = set(found) if isinstance(items, (set, frozenset)) else list(found)  # a set is no order
@@ -274,13 +288,13 @@ def _size(side: Any) -> int:
     return int(side.offsets[-1] - side.offsets[0]) if isinstance(side, Lists) else len(side.query)
 
 
-def _refuse_orphans(orphans: list[Any], what: str, query: Any) -> None:
+def _raise_orphans(orphans: list[Any], what: str, query: Any) -> None:
     shown = ", ".join(map(repr, orphans[:_SHOWN])) + " ..." * (len(orphans) > _SHOWN)
     raise DataError(
         Advice(
             f"query {query!r}: {len(orphans)} items of the {what} have no document in ",
             Hint("parent"),
-            f": {shown}; add them, or give a function that says what they are",
+            f": {shown}; add them, or pass a function that returns their document",
         ),
         "id",
         what,
@@ -292,32 +306,34 @@ def _refuse_orphans(orphans: list[Any], what: str, query: Any) -> None:
 # -- spans of documents, each a tuple (document, start, end) ---------------------------------------------
 
 
-def covered(truth: object, run: object, overlap: float, columns: Roles | None) -> Dicts:
+def covered(truth: object, run: object, overlap: float, columns: ColumnRoles | None) -> Dicts:
     """A truth and a run of spans as one of items.
 
     From the top of a list, a returned span finds a true one of which it covers at least this share. A true span is
     found once, and a returned one finds one: of those that are left the one of the highest grade, of which it covers
-    most. A returned span that finds none is an item that nobody judged.
+    most. A returned span that finds none is an unjudged item.
     """
     if isinstance(overlap, bool) or not isinstance(overlap, Real) or not 0 < overlap <= 1:
-        raise ValueError(f"overlap={overlap!r}; give the share of a true span that must be covered, above 0, at most 1")
+        raise InputError(f"overlap={overlap!r}; give the share of a true span that must be covered, above 0, at most 1")
     judged, returned = _spans(truth, "truth", columns), _spans(run, "run", columns)
     found, again = {}, 0
     for query, spans in returned.items():
         found[query], repeated = _matches(judged.get(query, ()), _in_order(spans, query), overlap)
         again += repeated
-    said = f"{again:,} returned span{'s' * (again != 1)} not relevant again, as the true one had been found (overlap)"
-    return Dicts(judged, found, remarks=(said,))
+    note = f"{again:,} returned span{'s' * (again != 1)} not relevant again, as the true one had been found (overlap)"
+    return Dicts(judged, found, notes=(note,))
 
 
-def _spans(side: Any, what: str, columns: Roles | None) -> dict[Any, Any]:
+def _spans(side: Any, what: str, columns: ColumnRoles | None) -> dict[Any, Any]:
     """By query: spans, with their grades or scores if they have any."""
+    if is_path(side):
+        side = read_table(side)[0]
     if is_table(side):
         side = _spans_of(side, what, columns)
     if not isinstance(side, Mapping):
-        raise TypeError(
+        raise InputTypeError(
             f"overlap= takes a {what} as {{query: spans}}, each span a tuple (document, start, end), or as a table "
-            "with these columns"
+            "or a file with these columns"
         )
     plain = plain_dict(side, what)
     for query, spans in plain.items():
@@ -326,7 +342,7 @@ def _spans(side: Any, what: str, columns: Roles | None) -> dict[Any, Any]:
     return plain
 
 
-def _spans_of(table: Any, what: str, columns: Roles | None) -> dict[Any, Any]:
+def _spans_of(table: Any, what: str, columns: ColumnRoles | None) -> dict[Any, Any]:
     arrow = arrow_table(table)
     roles = find_all(arrow.column_names, ("document", "start", "end"), what, {})
     spans = list(zip(*(arrow[name].to_pylist() for name in roles.values()), strict=True))
@@ -362,7 +378,7 @@ def _check_span(span: Any, what: str, query: Any) -> None:
 
 
 def _in_order(spans: Any, query: Any) -> Sequence[Span]:
-    """Best first. Equal scores leave open which of two spans finds a true one, so they are refused."""
+    """Best first. Equal scores leave open which of two spans finds a true one, so they are an error."""
     if not isinstance(spans, dict):
         return list(spans)
     order = sorted(spans, key=lambda span: -spans[span])

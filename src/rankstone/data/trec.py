@@ -4,7 +4,7 @@ tag`), and LETOR's rows with a file of scores for them.
 TREC's are read as trec_eval reads them: any white space between fields, `#` opens a comment line, a run is ordered by
 its scores and its ranks are ignored, and so is what follows its tag. Blank lines are ignored in both.
 
-LETOR and SVMlight rows are a truth. The query is `qid:` or comes from a file of group sizes beside it (`x.query`,
+LETOR and SVMlight rows are a truth. The query is `qid:` or comes from a file of group sizes next to it (`x.query`,
 `x.group`); the item is the comment `#docid = ...` where every row has one, else the row's number, from 1. Features are
 not read.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
@@ -24,20 +24,19 @@ from rankstone.data.arrow import Column, Places, Table, as_ids, distinct, one_pi
 from rankstone.data.columns import Columns, by_role
 from rankstone.data.lines import (
     CODECS,
+    LONE_RETURN,
     WRITTEN_ROWS,
-    Data,
+    FileRows,
     IrregularError,
     Row,
     RowError,
-    Rows,
-    Text,
+    TextFile,
     is_number,
     open_text,
-    show,
     to_id,
     to_number,
 )
-from rankstone.errors import FileError, NoRowsError
+from rankstone.errors import FileError, NoRowsError, show
 
 if TYPE_CHECKING:
     from rankstone.align.alignment import Floats
@@ -54,12 +53,13 @@ class Layout(NamedTuple):
     comments: bool = True  # lines that start with # are skipped
     blanks: bool = True  # and so are blank lines
     utf8: bool = True  # an id must be valid text
+    swapped: tuple[int, str] = (0, "")  # the number of fields of the other side's lines, and what it is
 
-    def parse(self, data: Data | memoryview) -> tuple[list[_core.Strings], list[Floats]]:
-        """The ids and the numbers of all lines, if nothing is wrong or odd in any; else `IrregularError`."""
+    def parse(self, data: bytes | memoryview | tuple[int, int, int]) -> tuple[list[_core.Strings], list[Floats]]:
+        """The ids and the numbers of all lines, if all are regular; else `IrregularError`."""
         text = _core.Text(data, self.fields, more=self.more, comments=self.comments, blanks=self.blanks, utf8=self.utf8)
         ids, numbers = text.columns()
-        if isinstance(ids, int) or isinstance(numbers, int):  # the number and the place of a line to be looked at
+        if isinstance(ids, int) or isinstance(numbers, int):  # an irregular line: its number and position
             raise IrregularError
         return ids, numbers
 
@@ -72,62 +72,78 @@ class Layout(NamedTuple):
         """The fields of a line."""
         fields, wanted = line.split(), len(self.fields)
         if len(fields) < wanted or (len(fields) > wanted and not self.more):
-            raise RowError(f"expected {wanted} fields ({self.names}), found {len(fields)}")
+            count, other = self.swapped
+            hint = f"; this looks like {other}; the truth comes first" if len(fields) == count else ""
+            raise RowError(f"expected {wanted} fields ({self.names}), found {len(fields)}{hint}")
         return fields
 
 
 LAYOUTS = {
-    "truth": Layout("query iteration item grade", "q-in"),
-    "run": Layout("query Q0 item rank score tag", "q-i-n-", more=True),
+    "truth": Layout("query iteration item grade", "q-in", swapped=(6, "a TREC run")),
+    "run": Layout("query Q0 item rank score tag", "q-i-n-", more=True, swapped=(4, "TREC qrels")),
 }
 
 
-def read_trec(text: Text, kind: str, skip: bool) -> Columns:
+def read_trec(text: TextFile, kind: str, skip: bool) -> Columns:
     """A qrels file or a run."""
     try:
-        return parse_trec(text.view(), kind, text.name)
+        return parse_trec(text, kind)
     except IrregularError:
         return _line_by_line(text, kind, skip)
 
 
-def parse_trec(data: memoryview, kind: str, name: str) -> Columns:
-    """The quick way, for text with nothing wrong or odd in it; else `IrregularError`."""
+def parse_trec(text: TextFile, kind: str) -> Columns:
+    """The fast path, for regular text; else `IrregularError`."""
+    data = bytes(text.view()) if kind == "truth" else text.parsed()  # of a truth, the second field is read later
     (query, item), (number,) = LAYOUTS[kind].parse(data)
     if len(number) == 0:
         raise IrregularError
     rows = by_role({"query": query, "item": item, "grade" if kind == "truth" else "score": number})
-    if kind == "run":
-        return rows
+    return replace(rows, iteration=_Second(data, text.name)) if isinstance(data, bytes) else rows
 
-    def second() -> Column | None:
-        fields, _ = _core.Text(data, "-q--").columns()
-        if isinstance(fields, int):  # the one thing that is looked at only now
-            raise FileError(name, "subtopic is not valid UTF-8", fields)
+
+@dataclass(frozen=True)
+class _Second:
+    """The second field of the lines of a qrels file: subtopics, if they are used."""
+
+    data: bytes | list[bytes]  # the file, or the fields
+    name: str
+
+    def __call__(self) -> Column | None:
+        if isinstance(self.data, list):
+            return _subtopics(_decoded(self.data, self.name))
+        fields, _ = _core.Text(self.data, "-q--").columns()
+        if isinstance(fields, int):  # checked only now
+            raise FileError(self.name, "subtopic is not valid UTF-8", fields)
         return _subtopics(fields[0])
-
-    return replace(rows, iteration=second)
 
 
 def _subtopics(second: Column) -> Column | None:
-    """The second field of qrels; None where it only says that there is nothing to say."""
-    said = set(distinct(second)) if len(second) else set()
-    return None if said <= {"0", "Q0", "q0", "-"} else second
+    """The second field of qrels; None if it is a placeholder."""
+    values = set(distinct(second)) if len(second) else set()
+    return None if values <= {"0", "Q0", "q0", "-"} else second
 
 
-def _line_by_line(text: Text, kind: str, skip: bool) -> Columns:
+def _line_by_line(text: TextFile, kind: str, skip: bool) -> Columns:
     layout, value = LAYOUTS[kind], "grade" if kind == "truth" else "score"
     at = layout.names.split().index(value)
-    seconds: list[bytes] = []  # which nobody may ask for
+    seconds: list[bytes] = []  # decoded on use only
 
     def parse(line: bytes) -> Row:
-        fields = layout.split(line)
+        fields = layout.split(_one_line(line))
         row = to_id(fields[0], "query"), to_id(fields[2], "item"), to_number(fields[at], value)
         seconds.append(fields[1])
         return row
 
     lines = ((number, line) for number, _, line in text.lines() if not layout.skips(line))
-    rows = Rows(text.name, skip).read(lines, ("query", "item", value), parse, text_array)
-    return rows if kind == "run" else replace(rows, iteration=lambda: _subtopics(_decoded(seconds, text.name)))
+    rows = FileRows(text.name, skip).read(lines, ("query", "item", value), parse, text_array)
+    return rows if kind == "run" else replace(rows, iteration=_Second(seconds, text.name))
+
+
+def _one_line(line: bytes) -> bytes:
+    if b"\r" in line.rstrip():
+        raise RowError(LONE_RETURN)
+    return line
 
 
 def _decoded(words: Sequence[bytes], name: str) -> Column:
@@ -191,7 +207,7 @@ _LOOKS = re.compile(rb"\s*[-+.\deE]+\s+(qid:\S|\d+:[-+.\d])")
 
 
 class _Labelled(NamedTuple):
-    """A row of features, bad ones too, so that scores can be laid beside them."""
+    """A row of features, bad ones too, so that scores can be aligned with them."""
 
     line: int
     grade: float = 0.0
@@ -205,7 +221,7 @@ def looks_letor(line: bytes) -> bool:
     return _LOOKS.match(line) is not None
 
 
-def read_letor(text: Text, path: str, skip: bool) -> Columns:
+def read_letor(text: TextFile, path: str, skip: bool) -> Columns:
     """The labels of a file of features, as a truth."""
     table, grouped = _labelled(text)
 
@@ -214,31 +230,31 @@ def read_letor(text: Text, path: str, skip: bool) -> Columns:
             raise RowError(table[at].problem)
         return at, table[at].grade
 
-    rows = Rows(text.name, skip)
+    rows = FileRows(text.name, skip)
     graded = list(rows.good(((row.line, at) for at, row in enumerate(table)), parse))
     return rows.side(_columns(path, table, grouped, "grade", graded))
 
 
-def read_scores(text: Text, path: str, beside: str | None, skip: bool) -> Columns:
-    """A file of scores, one a line, for the rows of the file of features `beside` it."""
-    beside = beside or _find_beside(path)
-    table, grouped = _labelled(open_text(beside))
+def read_scores(text: TextFile, path: str, features: str | None, skip: bool) -> Columns:
+    """A file with one score per line, for the rows of the file `features`."""
+    features = features or _find_features(path)
+    table, grouped = _labelled(open_text(features))
     lines = [(number, line) for number, _, line in text.lines() if line.strip()]
 
     def parse(pair: tuple[int, bytes]) -> tuple[int, float]:
         at, line = pair
         if table[at].problem:
-            raise RowError(f"belongs to {beside}:{table[at].line}, where {table[at].problem}")
+            raise RowError(f"belongs to {features}:{table[at].line}, where {table[at].problem}")
         return at, to_number(line.rstrip(), "score")
 
-    rows = Rows(text.name, skip)
+    rows = FileRows(text.name, skip)
     pairs = ((number, (at, line)) for at, (number, line) in enumerate(lines[: len(table)]))
     scored = list(rows.good(pairs, parse))
     if not lines:
         raise NoRowsError(text.name)
     if len(lines) != len(table):
-        raise FileError(text.name, f"has {len(lines)} scores, but {beside} has {len(table)} rows")
-    return rows.side(_columns(beside, table, grouped, "score", scored))
+        raise FileError(text.name, f"has {len(lines)} scores, but {features} has {len(table)} rows")
+    return rows.side(_columns(features, table, grouped, "score", scored))
 
 
 def _columns(path: str, table: list[_Labelled], grouped: bool, role: str, good: Sequence[tuple[int, float]]) -> Columns:
@@ -252,7 +268,7 @@ def _columns(path: str, table: list[_Labelled], grouped: bool, role: str, good: 
     return by_role({"query": query, "item": item, role: np.array([value for _, value in good])})
 
 
-def _find_beside(path: str) -> str:
+def _find_features(path: str) -> str:
     """The file of features that a file of scores belongs to: `x` for `x.scores`."""
     plain, last = os.path.splitext(path)
     if last in _COMPRESSED:
@@ -260,10 +276,12 @@ def _find_beside(path: str) -> str:
     for near in (plain, *(plain + suffix for suffix in _COMPRESSED)):
         if plain != path and os.path.isfile(near):
             return near
-    raise FileError(path, f"scores need the file whose rows they belong to; there is no {plain!r}: give beside=...")
+    raise FileError(
+        path, f"scores need the LETOR file whose rows they belong to; there is no {plain!r}: pass features=..."
+    )
 
 
-def _labelled(text: Text) -> tuple[list[_Labelled], bool]:
+def _labelled(text: TextFile) -> tuple[list[_Labelled], bool]:
     """The rows, and whether they have no query but belong to groups, as the first row says."""
     table: list[_Labelled] = []
     grouped = False
@@ -274,6 +292,7 @@ def _labelled(text: Text) -> tuple[list[_Labelled], bool]:
             continue
         grouped = grouped if table else match[2] is None
         try:
+            _one_line(line)
             grade = to_number(match[1], "grade")
             if not grouped and match[2] is None:
                 raise RowError("expected 'grade qid:query feature:value ...', found no qid")
@@ -291,16 +310,16 @@ def _groups(path: str, count: int) -> Places:
     if bases[0].endswith(_COMPRESSED):
         bases.append(os.path.splitext(bases[1])[0])
     looked = [base + suffix for base in bases for suffix in (".query", ".group")]
-    found = next((near for near in looked if near != path and os.path.isfile(near)), None)
-    if found is None:
-        raise FileError(path, f"has no qid, and there is no file of group sizes beside it: {', '.join(looked[:2])}", 1)
+    sizes_file = next((near for near in looked if near != path and os.path.isfile(near)), None)
+    if sizes_file is None:
+        raise FileError(path, f"has no qid, and there is no file of group sizes next to it: {', '.join(looked[:2])}", 1)
     sizes = []
-    for number, _, line in open_text(found).lines():
+    for number, _, line in open_text(sizes_file).lines():
         for word in line.split():
             if not word.isdigit() or len(word) > 18:
                 shown = show(word.decode("utf-8", "replace"))
-                raise FileError(found, f"group size {shown} is not a whole number", number)
+                raise FileError(sizes_file, f"group size {shown} is not a whole number", number)
             sizes.append(int(word))
     if sum(sizes) != count:
-        raise FileError(found, f"the groups have {sum(sizes)} rows together, but {path} has {count}")
+        raise FileError(sizes_file, f"the groups have {sum(sizes)} rows together, but {path} has {count}")
     return np.repeat(np.arange(1, len(sizes) + 1), sizes)

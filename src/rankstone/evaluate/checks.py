@@ -1,4 +1,4 @@
-"""Do a truth and a run belong together: queries that one of them lacks, and items that nobody judged."""
+"""Checks that a truth and a run match: queries that only one of them has, and unjudged items."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import numpy as np
 from rankstone.align.alignment import Alignment
 from rankstone.align.subtopics import NO_SUBTOPICS
 from rankstone.conventions.plan import Plan
-from rankstone.data.source import Align, Aligned, Source
-from rankstone.errors import SOME, DataError, UnmatchedWarning, some
-from rankstone.metrics.registry import by_relevant
+from rankstone.data.source import Aligned, AlignOptions, Source
+from rankstone.errors import SOME, DataError, InputError, UnmatchedWarning, some
+from rankstone.metrics.registry import ByName, by_relevant
 from rankstone.program.flat import NO_WEIGHTS
 
 _COMPARED = 100_000  # ids of each side, where none matches
 
 
 class Queries(NamedTuple):
-    """How many queries were judged, and how many only one side has; and the first of those."""
+    """Number of judged queries, and of queries that only one side has, with examples."""
 
     judged: int
     missing: int
@@ -31,16 +31,16 @@ class Queries(NamedTuple):
     some_missing: Sequence[Any]
     some_extra: Sequence[Any]
 
-    def refuse(self, plan: Plan) -> None:
-        """Stop where the convention calls a missing or an extra query an error."""
+    def check(self, plan: Plan) -> None:
+        """Raise where missing or extra queries are an error."""
         if plan.choices["missing"] == "error" and self.missing:
-            hint = "missing='zero' counts them as empty lists, missing='skip' leaves them out"
-            raise ValueError(f"the run lacks {self.missing} judged queries: {some(self.some_missing)}; {hint}")
+            hint = "missing='zero' counts them as empty lists, missing='skip' ignores them"
+            raise InputError(f"the run lacks {self.missing} judged queries: {some(self.some_missing)}; {hint}")
         if plan.choices["extra"] == "error" and self.extra:
-            raise ValueError(f"the truth lacks {self.extra} queries of the run: {some(self.some_extra)}")
+            raise InputError(f"the truth lacks {self.extra} queries of the run: {some(self.some_extra)}")
 
-    def refuse_strangers(self) -> None:
-        """Stop where the truth and the run have no query in common."""
+    def check_common_items(self) -> None:
+        """Raise where the truth and the run have no query in common."""
         if self.judged and self.missing == self.judged and self.extra:
             judged, returned = self.some_missing, self.some_extra
             raise DataError(
@@ -50,45 +50,60 @@ class Queries(NamedTuple):
             )
 
 
-def refuse(plan: Plan, aligned: Aligned) -> None:
-    """Stop where the convention calls a missing, an empty or an extra query an error, or asks for grades in vain."""
+def check_data(plan: Plan, aligned: Aligned) -> None:
+    """Raise where missing, empty or extra queries are an error, or where required grades are missing."""
     ranked = aligned.ranked
-    refuse_ungraded(plan, aligned.graded)
-    _refuse_without_notes(plan, ranked)
+    require_grades(plan, aligned.graded)
+    _require_annotations(plan, ranked)
     if "error" in (plan.choices["missing"], plan.choices["extra"]):
-        queries_of(plan, aligned).refuse(plan)
-    shown = ranked.condensed() if plan.choices["known"] == "judged" else ranked
-    if plan.choices["empty_list"] == "error" and (ranked.present & (shown.retrieved == 0)).any():
-        empty = [aligned.queries[int(at)] for at in np.flatnonzero(ranked.present & (shown.retrieved == 0))]
-        raise ValueError(f"the run has an empty list for {len(empty)} queries: {some(empty)}")
+        queries_of(plan, aligned).check(plan)
+    lists = ranked.condensed() if plan.choices["unjudged"] == "condensed" else ranked
+    if plan.choices["empty_list"] == "error" and (ranked.present & (lists.retrieved == 0)).any():
+        empty = [aligned.queries[int(at)] for at in np.flatnonzero(ranked.present & (lists.retrieved == 0))]
+        raise InputError(f"the run has an empty list for {len(empty)} queries: {some(empty)}")
 
 
-def _refuse_without_notes(plan: Plan, ranked: Alignment) -> None:
-    """Stop where the truth does not say what the metric asks it for besides grades."""
-    if not plan.notes or not len(ranked.truth_grades):
+def _require_annotations(plan: Plan, ranked: Alignment) -> None:
+    """Raise where the truth lacks the subtopics or weights that the metric needs."""
+    if not plan.annotations or not len(ranked.truth_grades):
         return
-    if "subtopic" in plan.notes and (ranked.notes is None or ranked.notes.subtopics is None):
-        raise ValueError(f"{plan.label}: {NO_SUBTOPICS}")
-    if "weight" in plan.notes and (ranked.notes is None or ranked.notes.weight is None):
-        raise ValueError(f"{plan.label}: {NO_WEIGHTS}")
+    if "subtopic" in plan.annotations and (ranked.annotations is None or ranked.annotations.subtopics is None):
+        raise InputError(f"{plan.label}: {NO_SUBTOPICS}")
+    if "weight" in plan.annotations and (ranked.annotations is None or ranked.annotations.weight is None):
+        raise InputError(f"{plan.label}: {NO_WEIGHTS}")
 
 
-def refuse_ungraded(plan: Plan, graded: bool) -> None:
-    """Stop where the truth has no grades, and the threshold would leave none of its items."""
+def require_scale(plan: Plan, aligned: Aligned, chosen: ByName) -> None:
+    """Raise where all grades are 0 or 1, and the convention's threshold, that of a rating scale, is above them."""
+    grades = aligned.ranked.truth_grades
+    if "threshold" not in chosen and len(grades) and grades.max() == 1 and np.isin(grades, (0, 1)).all():
+        require_grades(plan, False, BINARY)
+
+
+BINARY = "grades of 0 and 1 only"
+
+
+def excludes_ones(plan: Plan) -> bool:
+    """Whether the metric reads relevance, and an item of grade 1 is not relevant."""
     declaration, rule = plan.metric.declaration, plan.relevance
-    reads_relevance = declaration.two_sided or declaration.earns is by_relevant
+    reads_relevance = declaration.binary_only or declaration.defined_where is by_relevant
     excluded = rule.threshold >= 1 if rule.strict else rule.threshold > 1
-    if reads_relevance and not graded and excluded and rule.credit == "whole":
-        raise ValueError(
-            f"{plan.label}: the truth has no grades, only relevant items, and threshold={plan.choices['threshold']!r} "
+    return reads_relevance and excluded and rule.credit == "binary"
+
+
+def require_grades(plan: Plan, graded: bool, only: str = "no grades, only relevant items") -> None:
+    """Raise where the truth has no grades, and the threshold would leave no relevant item; only: what it has."""
+    if not graded and excludes_ones(plan):
+        raise InputError(
+            f"{plan.label}: the truth has {only}, and threshold={plan.choices['threshold']!r} "
             "would leave none of them; give grades, or threshold=1"
         )
 
 
-def refuse_strangers(plan: Plan, aligned: Aligned) -> None:
-    """Stop where the truth and the run have no query in common."""
+def check_common_items(plan: Plan, aligned: Aligned) -> None:
+    """Raise where the truth and the run have no query in common."""
     if aligned.extra_count and not aligned.ranked.present[: _judged(plan, aligned)].any():
-        queries_of(plan, aligned).refuse_strangers()
+        queries_of(plan, aligned).check_common_items()
 
 
 def queries_of(plan: Plan, aligned: Aligned) -> Queries:
@@ -100,36 +115,38 @@ def queries_of(plan: Plan, aligned: Aligned) -> Queries:
 
 
 def _judged(plan: Plan, aligned: Aligned) -> int:
-    """How many queries are the truth's; those of the run that nobody judged may stand behind them."""
+    """Number of judged queries; unjudged queries of the run may follow them."""
     return len(aligned.ranked) - (aligned.extra_count if plan.choices["extra"] == "zero" else 0)
 
 
-def warn_unjudged(source: Source, how: Align, aligned: Aligned) -> None:
-    """Say so where no returned item is judged, which can be true; stop where the ids are nearly the same."""
-    if not _nothing_judged(aligned.ranked) or (ids := source.ids()) is None:  # ids take time, and are seldom needed
+def warn_unjudged(source: Source, options: AlignOptions, aligned: Aligned) -> None:
+    """Warn where no returned item is judged; raise where the ids differ only in spelling."""
+    if not _nothing_judged(aligned.ranked) or (ids := source.ids()) is None:  # ids are slow, and rarely needed
         return
-    if not how.zeros and not (source.repeatable and _nothing_judged(source.align(replace(how, zeros=True)).ranked)):
-        return  # what is judged 0 had been left out
+    if not options.keep_zero_grades and not (
+        source.repeatable and _nothing_judged(source.align(replace(options, keep_zero_grades=True)).ranked)
+    ):
+        return  # items of grade 0 were left out
     judged, returned = ([*islice(side, _COMPARED)] for side in ids)
     examples = f"the truth's items are {some(judged, 2)}, the run's {some(returned, 2)}" if judged and returned else ""
     alike = _alike(judged, returned)
     if alike:
         raise DataError(f"no returned item is judged: {examples}{alike}", "id")
-    aligned.remarks += ("no returned item is judged",)
+    aligned.notes += ("no returned item is judged",)
     warnings.warn(f"no returned item is judged{': ' * bool(examples)}{examples}", UnmatchedWarning, stacklevel=4)
 
 
 def _nothing_judged(ranked: Alignment) -> bool:
-    """Are there lists with judged items, and none of these in them."""
+    """Whether there are lists and judged items, but no returned item is judged."""
     return len(ranked.grade) == 0 and bool(((ranked.retrieved > 0) & (np.diff(ranked.truth_offsets) > 0)).any())
 
 
 def _alike(judged: Iterable[Any], returned: Iterable[Any]) -> str:
-    """What to say of ids that differ, but only in case, type, padding or white space; nothing if there are none."""
-    known = set(judged)
-    folded = {_folded(name): name for name in known}
+    """A hint on ids that differ only in case, type, padding or white space; empty if there are none."""
+    judged_ids = set(judged)
+    folded = {_folded(name): name for name in judged_ids}
     for name in returned:
-        if name in known:
+        if name in judged_ids:
             return ""
     for name in returned:
         other = folded.get(_folded(name))

@@ -1,22 +1,35 @@
-"""`evaluate`: a truth, a run and some metrics in; a `Result` out."""
+"""`evaluate`: from a truth, a run and metrics to a `Result`."""
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
 from rankstone.data.arrow import is_spark
-from rankstone.evaluate.fastpath import kept_for
+from rankstone.errors import InputError, InputTypeError
+from rankstone.evaluate.fastpath import compiled_for
 from rankstone.evaluate.measurement import evaluate_source
-from rankstone.evaluate.pipeline import given_beside, open_source
-from rankstone.metrics.registry import Metric, Value
+from rankstone.evaluate.pipeline import open_source, resolve_side_info
+from rankstone.metrics.registry import Value, as_tuple
 from rankstone.results.result import Result
 
 if TYPE_CHECKING:
-    from rankstone.typing import Array, Column, Metrics, Numbers, Parent, Roles, Run, Stock, Truth, Weights
+    from rankstone.typing import (
+        Array,
+        CatalogueLike,
+        Column,
+        ColumnRoles,
+        Metrics,
+        Numbers,
+        Parent,
+        Run,
+        Truth,
+        Weights,
+    )
 
 
 def evaluate(
@@ -26,109 +39,163 @@ def evaluate(
     *,
     convention: str | Convention = "rankstone",
     weights: Weights | None = None,
-    columns: Roles | None = None,
+    columns: ColumnRoles | None = None,
     mask: Array | None = None,
     lengths: Numbers | None = None,
     groups: Numbers | None = None,
     query: Column | None = None,
     exclude: Truth | None = None,
-    catalogue: Stock | int | None = None,
+    catalogue: CatalogueLike | int | None = None,
     history: Truth | None = None,
     reference: Run | None = None,
     parent: Parent | None = None,
     overlap: float | None = None,
-    unjudged: Literal["bounds"] | None = None,
+    bounds: bool = False,
     threads: int = 0,
     **choices: Value,
 ) -> Result:
-    """Measure a run against a truth.
+    """Evaluate a run against a truth.
 
-    truth, run: `{query: {item: grade}}` and `{query: {item: score}}` (or lists of items, the run's best first), tables
-    with a query and an item column (or a column of lists), files, `rs.columns(...)`, `rs.lists(...)`, SciPy sparse
-    matrices, or two matrices, labels and scores, with a `mask` or `lengths`. A large file is read in batches; a text
-    that begins with `select`, `with` or `from` is a query for DuckDB. One table
-    with a label and a score in each row is both sides; it has a query column, or `groups`: the number of rows of each
-    query. Two flat arrays, labels and scores, go with `groups`, or with `query`: the query of each row. `columns` names
-    a table's columns: `{"query": "user_id", "item": "movie"}`, or `{"truth": {...}, "run": {...}}`; None for a role
-    that no column plays. exclude: what was seen before, in any shape of a truth; it leaves the lists before ranks are
-    counted. parent: of which document each item is a chunk, `{chunk: document}`, a table or a file with these two
-    columns, a separator (`"#"`: `doc7#3` is of `doc7`) or a function; a document then counts once, where its best chunk
-    stands. overlap: items are spans, tuples (document, start, end) or a table with these columns; a returned one finds
-    a true one of which it covers at least this share, once. unjudged: "bounds" for the lowest and the highest mean that
-    the returned items nobody judged could make, `result.unjudged`.
+    Parameters
+    ----------
+    truth : dict, table, path, matrix or None, optional
+        The judged items of each query: `{query: {item: grade}}`, `{query: [item, ...]}`, a table with a query and an
+        item column (or a column of lists), a file, `rs.columns(...)`, `rs.lists(...)`, a SciPy sparse matrix, a matrix
+        or a flat array of labels. One table with a label and a score per row is truth and run. A string that begins
+        with `select`, `with` or `from` is a query for DuckDB. Beyond-accuracy metrics need no truth.
+    run : dict, table, path or matrix, optional
+        The returned items of each query: `{query: {item: score}}`, `{query: [item, ...]}`, best first, or any other
+        form of a truth, with scores or ranks. A large file is read in batches.
+    metrics : str, Metric or list of these, optional
+        `"ndcg@10"`, `"recall@{5,10}"`, `rs.ndcg @ 10`, or several. Parameters are set on the metric:
+        `"ndcg(gain='exp2')@10"`.
+    convention : str or Convention, default "rankstone"
+        Whose definitions to follow, such as "trec_eval".
+    weights : dict or array, optional
+        One weight per query, by query id or in the order of the truth; implies averaging="weighted".
+    columns : dict, optional
+        Columns of a table by role: `{"query": "user_id", "item": "movie"}`, or `{"truth": {...}, "run": {...}}`; None
+        for a role that no column has.
+    mask : array of bool, optional
+        Which cells of two matrices are items.
+    lengths : array of int, optional
+        Number of items in each row of two matrices.
+    groups : array of int, optional
+        Number of rows per query, for flat arrays or a table without a query column.
+    query : array, optional
+        The query of each row of flat arrays.
+    exclude : truth-like, optional
+        Items, such as those of the training data, that are removed from the lists before ranking.
+    catalogue : ids, table, catalogue or int, optional
+        All items, a table of them, `rs.catalogue(...)`, or their number, for metrics that need them (coverage).
+    history : truth-like, optional
+        Earlier interactions of each query, for metrics that need them.
+    reference : run-like, optional
+        Other lists of the same queries, for metrics that need them.
+    parent : dict, table, path, str or callable, optional
+        The document of each passage: `{passage: document}`, a table or file with these two columns, a separator
+        (`"#"`: `doc7#3` belongs to `doc7`) or a function. A document counts once, at the rank of its best passage.
+    overlap : float, optional
+        Items are spans, tuples (document, start, end) or tables with these columns; a returned span matches a
+        relevant one if it covers at least this share of it.
+    bounds : bool, default False
+        Also compute the lowest and highest mean over all grades of the unjudged items, `result.bounds`.
+    threads : int, default 0
+        Number of cores to use, 0 for all.
+    **choices
+        Choices by name, such as `threshold=2`, `ties="expected"`, `missing="skip"`, `averaging="micro"`; see
+        `rs.choices`.
 
-    catalogue, history, reference: for metrics of what was shown, such as coverage, which need no truth. catalogue: the
-    ids of all items, a table of them, or `rs.catalogue(...)`; history: what each query had before, in any shape of a
-    truth; reference: other lists of the same queries.
+    Returns
+    -------
+    Result
+        Means by metric, with values per query, definitions and counts.
 
-    metrics: `"ndcg@10"`, `"recall@{5,10}"`, `rs.ndcg @ 10`, or several. convention: whose definitions to follow.
-    weights: one a query, a dict or an array in the truth's order. threads: how many cores to use, 0 for all. Any choice
-    can be made by name: `threshold=2`, `gain="exp2"`, `ap_divisor="k"`, `ties="expected"`, `missing="skip"`,
-    `averaging="micro"`; see `rs.choices`.
+    Raises
+    ------
+    DataError
+        If the data is not valid, or truth and run have no query in common.
+    ValueError, TypeError
+        If metrics, choices and data do not match.
 
+    Examples
+    --------
     >>> result = rs.evaluate({"u1": {"i1": 1, "i2": 1, "i4": 1}}, {"u1": {"i1": 10.0, "i3": 8.0, "i2": 6.0}}, "ap")
     >>> result["ap"]
     0.5555555555555555
     """
     if truth is None and run is None:
-        raise TypeError("give a truth and a run; or for metrics of what was shown a run alone: evaluate(run=run, ...)")
+        raise InputTypeError("give a truth and a run; for beyond-accuracy metrics a run only: evaluate(run=run, ...)")
     plain = columns is None and mask is None and lengths is None and groups is None and query is None
     alone = catalogue is None and history is None and reference is None and parent is None and overlap is None
-    entire = weights is exclude is unjudged is None and type(threads) is int and threads >= 0
+    entire = weights is exclude is None and not bounds and type(threads) is int and threads >= 0
     if type(truth) is dict and type(run) is dict and plain and alone and entire:
-        kept = kept_for(metrics, convention, choices)
-        found = None if kept is None else kept.evaluate(truth, run)
-        if found is not None:
-            return found
+        compiled = compiled_for(metrics, convention, choices)
+        result = None if compiled is None else compiled.evaluate(truth, run)
+        if result is not None:
+            return result
     if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
-        raise ValueError(f"weights= go with averaging='weighted', not with {choices['averaging']!r}")
-    if unjudged not in (None, "bounds"):
-        raise ValueError(f"unjudged={unjudged!r}; choose 'bounds', or leave it out")
+        raise InputError(f"weights= needs averaging='weighted', not {choices['averaging']!r}")
     if "pyspark" in sys.modules and (is_spark(truth) or is_spark(run)):
-        given = {
+        options = {
             "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude,
-            "parent": parent, "overlap": overlap, "unjudged": unjudged,
+            "parent": parent, "overlap": overlap, "bounds": bounds or None,
         }  # fmt: skip
-        for name in (name for name, value in given.items() if value is not None):
-            raise TypeError(f"{name}= does not go with a Spark table")
-        from rankstone.spark.evaluate import evaluate as on_the_cluster  # the table stays where it is
+        for name in (name for name, value in options.items() if value is not None):
+            raise InputTypeError(f"{name}= is not supported for Spark tables")
+        from rankstone.spark.distributed import evaluate as evaluate_on_spark  # the table stays on the cluster
 
         tables: Any = {
             "truth": truth, "run": run, "weights": weights, "catalogue": catalogue, "history": history,
             "reference": reference,
         }  # fmt: skip
-        return on_the_cluster(
+        return evaluate_on_spark(
             **tables, metrics=metrics, convention=convention, columns=columns, threads=threads or 1, **choices
         )
-    beside, choices = given_beside(catalogue, history, reference, metrics, choices)
-    if isinstance(truth, str) or isinstance(run, str):
-        from rankstone.data.tables import queried
-
-        truth, run = queried(truth), queried(run)
+    metrics = as_tuple(metrics)
+    side_info, choices = resolve_side_info(catalogue, history, reference, metrics, choices)
+    make_plans(metrics, convention, choices)  # what is wrong with them is an error before data is read
     if isinstance(run, (str, PathLike)):
-        from rankstone.data.files import is_large  # a quick start: most runs are in memory
+        from rankstone.data.files import is_large  # a fast import: most runs are in memory
 
-        whole = (exclude, parent, overlap, unjudged)  # which need all rows at once
-        if all(asked is None for asked in whole) and is_large(run):
+        in_memory = (exclude, parent, overlap, bounds or None)  # options that need all rows at once
+        if all(option is None for option in in_memory) and run != truth and is_large(run):
             from rankstone.evaluate.stream import evaluate_file
 
             return evaluate_file(
-                truth, run, metrics, convention=convention, weights=weights, columns=columns, beside=beside,
+                truth, run, metrics, convention=convention, weights=weights, columns=columns, side_info=side_info,
                 threads=threads, **choices,
             )  # fmt: skip
     source = open_source(
         truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude,
         parent=parent, overlap=overlap,
     )  # fmt: skip
-    return evaluate_source(source, metrics, convention, weights, threads, choices, unjudged is not None, beside)
+    return evaluate_source(source, metrics, convention, weights, threads, choices, bounds, side_info)
 
 
 class Evaluator:
-    """Metrics with every choice made, kept for many calls.
+    """`rs.evaluate` with its metrics and choices bound, for many calls.
 
-    As `evaluate`, called with a truth and a run; what can be settled before is settled once. `evaluate` keeps as much
-    for itself, so this saves a few microseconds a call: worth it in a loop over small lists.
+    Saves a few microseconds per call, which matters in a loop over small lists.
 
+    Parameters
+    ----------
+    metrics : str, Metric or list of these, optional
+        Metrics, as in `rs.evaluate`.
+    convention : str or Convention, default "rankstone"
+        Whose definitions to follow.
+    threads : int, default 0
+        Number of cores to use, 0 for all.
+    **choices
+        Choices by name, as in `rs.evaluate`.
+
+    Attributes
+    ----------
+    metrics : tuple of str
+        The names of the metrics.
+
+    Examples
+    --------
     >>> evaluator = rs.Evaluator(["ndcg@10", "ap"])
     >>> evaluator({"u1": {"i1": 1, "i2": 1}}, {"u1": {"i1": 10.0, "i3": 8.0, "i2": 6.0}})["ap"]
     0.8333333333333333
@@ -142,21 +209,40 @@ class Evaluator:
         threads: int = 0,
         **choices: Value,
     ) -> None:
-        asked = metrics if isinstance(metrics, (str, Metric)) else tuple(metrics)
-        self._asked, self._convention, self._threads, self._choices = asked, convention, threads, choices
-        self.metrics = tuple(plan.label for plan in make_plans(asked, convention, choices))
-        self._kept = kept_for(asked, convention, choices) if type(threads) is int and threads >= 0 else None
+        metrics = as_tuple(metrics)
+        self._metrics, self._convention, self._threads, self._choices = metrics, convention, threads, choices
+        self.metrics = tuple(plan.label for plan in make_plans(metrics, convention, choices))
+        self._compiled = compiled_for(metrics, convention, choices) if type(threads) is int and threads >= 0 else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(
+            Evaluator, self._metrics, convention=self._convention, threads=self._threads, **self._choices
+        ), ()
 
     def __call__(
-        self, truth: Truth, run: Run, *, weights: Weights | None = None, columns: Roles | None = None
+        self, truth: Truth, run: Run, *, weights: Weights | None = None, columns: ColumnRoles | None = None
     ) -> Result:
-        """Measure a run against a truth, in any shape that `evaluate` takes."""
-        if weights is None and columns is None and self._kept is not None:
-            found = self._kept.evaluate(truth, run)
-            if found is not None:
-                return found
+        """Evaluate a run against a truth.
+
+        Parameters
+        ----------
+        truth, run : any form that `rs.evaluate` takes
+            The judged and the returned items of each query.
+        weights : dict or array, optional
+            One weight per query.
+        columns : dict, optional
+            Columns of a table by role.
+
+        Returns
+        -------
+        Result
+        """
+        if weights is None and columns is None and self._compiled is not None:
+            result = self._compiled.evaluate(truth, run)
+            if result is not None:
+                return result
         return evaluate(
-            truth, run, self._asked, convention=self._convention, weights=weights, columns=columns,
+            truth, run, self._metrics, convention=self._convention, weights=weights, columns=columns,
             threads=self._threads, **self._choices,
         )  # fmt: skip
 

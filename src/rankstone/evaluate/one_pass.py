@@ -1,4 +1,4 @@
-"""One pass over a run in batches, where each query's rows lie together: whole queries are aligned as they come."""
+"""One pass over a run in batches, where the rows of each query are contiguous: whole queries are aligned."""
 
 from __future__ import annotations
 
@@ -13,67 +13,70 @@ from rankstone.align.alignment import Ints
 from rankstone.align.topk import shown_by
 from rankstone.data.annotations import consecutive, ranges
 from rankstone.data.arrow import concatenated, plain_ids, take
-from rankstone.data.columns import ColumnPair, Columns, notes_of
-from rankstone.data.source import Align, Aligned, Extra, First, aligned_with, more_extra
+from rankstone.data.columns import ColumnPair, Columns, annotations_of
+from rankstone.data.source import Aligned, AlignOptions, Extra, TopK, aligned_with, more_extra
+from rankstone.errors import InputError
 from rankstone.evaluate.partial import Partial, concat
 
-CARRY_LIMIT = 1 << 24  # rows of one query that may wait for the rest of it
+CARRY_LIMIT = 1 << 24  # rows of one query that are carried over to the next batch
 
 
 class Grouped:
-    """Queries aligned a batch at a time, put together in the truth's order."""
+    """Queries aligned in batches, concatenated in the order of the truth."""
 
     repeatable = False
 
-    def __init__(self, truth: Columns, alignments: Iterable[Align], depths: Mapping[Align, int], threads: int) -> None:
+    def __init__(
+        self, truth: Columns, alignments: Iterable[AlignOptions], depths: Mapping[AlignOptions, int], threads: int
+    ) -> None:
         self.core = _core.Queries(truth.query, threads)
         self._offsets, self._first_rows, rows = self.core.offsets, self.core.first_rows, self.core.rows
         self._query, self._whole_truth = truth.query, truth
         self.truth = self._truth = _taken(truth, slice(None) if rows is None else rows)
         self._alignments = tuple(alignments)
-        self._depths = depths  # how many rows of each list to keep, by what changes what it shows
+        self._depths = depths  # how many rows of each list to keep, by alignment
         self._partials: list[Partial] = []
         self._finished = np.zeros(len(self._offsets) - 1, dtype=bool)
         self._extra: Extra = set()
 
     def add(self, rows: Columns, starts: Ints, queries: Ints) -> bool:
-        """Whole queries; False if one of them was here before."""
-        known = queries[queries >= 0]
-        if self._finished[known].any():
+        """Add whole queries; False if one of them occurred before."""
+        judged = queries[queries >= 0]
+        if self._finished[judged].any():
             return False
-        self._finished[known] = True
+        self._finished[judged] = True
         self._extra = more_extra(self._extra, rows.query, starts[queries < 0])
-        self._align(rows, known)
+        self._align(rows, judged)
         return True
 
-    def _align(self, rows: Columns, known: Ints) -> None:
-        source = ColumnPair(self._judged(known), rows)
-        aligned = {how: source.align(how) for how in self._alignments}
-        ranked = {how: one.ranked for how, one in aligned.items()}
-        firsts = {how: source.first(how, depth) for how, depth in self._depths.items()}
+    def _align(self, rows: Columns, queries: Ints) -> None:
+        source = ColumnPair(self._judged(queries), rows)
+        aligned = {options: source.align(options) for options in self._alignments}
+        ranked = {options: each.ranked for options, each in aligned.items()}
+        firsts = {options: source.first(options, depth) for options, depth in self._depths.items()}
         dropped = aligned[self._alignments[0]].dropped
-        self._partials.append(Partial(ranked, None, dropped=dropped, firsts=firsts, labels={"number": known}))
+        self._partials.append(Partial(ranked, None, dropped=dropped, firsts=firsts, labels={"number": queries}))
 
-    def _judged(self, known: Ints) -> Columns:
-        """The truth of some queries."""
-        if len(known) and consecutive(known):  # most files have the queries in the truth's order
-            return _taken(self._truth, slice(int(self._offsets[known[0]]), int(self._offsets[known[-1] + 1])))
-        return _taken(self._truth, ranges(self._offsets, known)[0])
+    def _judged(self, queries: Ints) -> Columns:
+        """The truth of these queries."""
+        if len(queries) and consecutive(queries):  # most files have the queries in the order of the truth
+            return _taken(self._truth, slice(int(self._offsets[queries[0]]), int(self._offsets[queries[-1] + 1])))
+        return _taken(self._truth, ranges(self._offsets, queries)[0])
 
     def finish(self, empty: Columns) -> None:
-        """Add the judged queries that the run does not have."""
+        """Add the judged queries that are missing from the run."""
         self._align(empty, np.flatnonzero(~self._finished))
 
     @cached_property
     def _whole(self) -> Partial:
-        """All queries, in the truth's order."""
+        """All queries, in the order of the truth."""
         whole = concat(self._partials)
         self._partials = []
         return whole.only(np.argsort(whole.labels["number"], kind="stable"))
 
-    def align(self, how: Align) -> Aligned:
-        """Ranks of the judged items, as `evaluate` asks for them."""
-        ranked = self._whole.ranked[how].replace(notes=notes_of(self._whole_truth, how))
+    def align(self, options: AlignOptions) -> Aligned:
+        """Ranks of the judged items."""
+        ranked = self._whole.ranked[options].replace(annotations=annotations_of(self._whole_truth, options))
         return aligned_with(
             ranked,
             self._whole.dropped,
@@ -82,30 +85,34 @@ class Grouped:
             self._truth.grade is not None,
         )
 
-    def first(self, how: Align, depth: int | None) -> First:
-        """What the lists show: as deep as was asked for when it was made."""
-        return self._whole.firsts[shown_by(how)]
+    def first(self, options: AlignOptions, depth: int | None) -> TopK:
+        """The first rows of the lists, to the depth of `__init__`."""
+        return self._whole.firsts[shown_by(options)]
 
     def ids(self) -> tuple[tuple[()], tuple[()]]:
-        """A stream's items have gone by."""
+        """The ids of a stream's items are not kept."""
         return (), ()
 
 
 def one_pass(
-    truth: Columns, batches: Iterable[Columns], alignments: Iterable[Align], depths: Mapping[Align, int], threads: int
+    truth: Columns,
+    batches: Iterable[Columns],
+    alignments: Iterable[AlignOptions],
+    depths: Mapping[AlignOptions, int],
+    threads: int,
 ) -> Grouped | None:
-    """None if some query's rows do not lie together."""
+    """All queries aligned; None if the rows of a query are not contiguous."""
     if len(truth.query) == 0:
-        raise ValueError("the truth has no rows")
+        raise InputError("the truth has no rows")
     grouped = Grouped(truth, alignments, depths, threads)
-    carry: Columns | None = None  # rows of the last query, which the next batch may go on with
+    carry: Columns | None = None  # rows of the last query, which may continue in the next batch
     rows: Columns | None = None
     for rows in batches:
         starts, queries = grouped.core.stretches(rows.query, threads)
         if len(starts) == 0:
             continue
-        known = queries[queries >= 0]
-        if not (known[1:] > known[:-1]).all() and len(np.unique(known)) < len(known):
+        judged = queries[queries >= 0]
+        if not (judged[1:] > judged[:-1]).all() and len(np.unique(judged)) < len(judged):
             return None
         ends = np.append(starts[1:], len(rows.query))
         first = 0
@@ -128,7 +135,7 @@ def one_pass(
     if carry is not None and not _add(grouped, carry, threads):
         return None
     if rows is None:
-        raise ValueError("the run has no rows")
+        raise InputError("the run has no rows")
     grouped.finish(_slice(rows, 0, 0))
     return grouped
 
@@ -153,7 +160,7 @@ def _join(first: Columns, second: Columns) -> Columns:
 
 
 def _copied(rows: Columns) -> Columns:
-    """The same rows in memory of their own, so that a batch can go."""
+    """A copy of the rows, so that the memory of the batch can be freed."""
     return _join(rows, _slice(rows, 0, 0))
 
 

@@ -1,11 +1,11 @@
-"""`Partial`: some of the queries of an evaluation, however they come. Partials join, are saved, and become means.
+"""`Partial`: some of the queries of an evaluation. Partials are concatenated, saved, read and summed to means.
 
-Batches of training, served lists, tasks of a cluster: each makes partials; how these are joined, saved, read and
-added up is written here only.
+Accumulators, `Online`, streams and Spark workers all produce partials.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -20,40 +20,43 @@ from numpy.typing import NDArray
 from rankstone.align import state as saved
 from rankstone.align import topk
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints, join
-from rankstone.align.recommendations import Shown, without_ids
-from rankstone.align.state import State, ranked_from_state, ranked_state, reading
+from rankstone.align.recommendations import Recommendations, without_ids
+from rankstone.align.state import State, plain_state, ranked_from_state, ranked_state, reading
 from rankstone.align.ties import TIES
+from rankstone.conventions.choices import current_names
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, alignments, make_plans
 from rankstone.data.arrow import Column, as_text, is_whole
-from rankstone.data.source import Align, Aligned, First, Source
-from rankstone.errors import SOME
-from rankstone.evaluate.checks import Queries, refuse, refuse_strangers
+from rankstone.data.source import Aligned, AlignOptions, Source, TopK
+from rankstone.errors import SOME, InputError
+from rankstone.evaluate.checks import Queries, check_common_items, check_data
 from rankstone.evaluate.means import (
     UNKNOWN,
     ExactSum,
-    Outcome,
+    MetricResult,
     Sums,
+    extreme_mean,
     mean_from,
     outcome_of,
     range_of,
     shares_of,
     sums_of,
 )
-from rankstone.evaluate.pipeline import align_all, firsts_of, given_beside, made_of, movable_beside
-from rankstone.evaluate.values import Measured, account_of, extreme_for, measure_each, view_for, weights_of
+from rankstone.evaluate.pipeline import align_all, firsts_of, movable_side_info, resolve_side_info, side_info_arguments
+from rankstone.evaluate.values import MetricValues, account_of, extreme_for, measure_each, view_for, weights_of
 from rankstone.metrics.registry import ByName, Declaration, is_built_in, metric
 from rankstone.program.ranking import Ratio
+from rankstone.results.schema import check_stamp, stamp
 
 if TYPE_CHECKING:
-    from rankstone.data.side_info import Beside, Known
-    from rankstone.typing import Metrics, Run, Stock, Truth, Weights
+    from rankstone.data.side_info import ItemIndex, SideInfo
+    from rankstone.typing import CatalogueLike, Metrics, Run, Truth, Weights
 
-_UNLISTED = 1 << 20  # items of no catalogue and no history whose numbers are kept
+_UNLISTED = 1 << 20  # items outside of catalogue and history whose numbers are kept
 
 
-class Terms(NamedTuple):
-    """What each query adds to the two sums of each mean, and whether it does: a row per metric."""
+class QueryTerms(NamedTuple):
+    """What each query adds to the two sums of each mean, and whether it is averaged: one row per metric."""
 
     tops: Floats
     bottoms: Floats
@@ -62,48 +65,48 @@ class Terms(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Partial:
-    """Some queries: where their judged items are, the first items of their lists, what they add to the means."""
+    """Some queries: ranks of their judged items, first items of their lists, and what they add to the means."""
 
-    ranked: Mapping[Align, Alignment]  # aligned rows, by alignment
+    ranked: Mapping[AlignOptions, Alignment]  # aligned rows, by alignment
     ids: Sequence[Any] | None  # None: queries have numbers only
     weights: Floats | None = None
     extra: Sequence[Any] = ()  # unjudged queries of the run
     dropped: int = 0
-    firsts: Mapping[Align, First] = field(default_factory=dict)  # where a metric reads recommendations
+    firsts: Mapping[AlignOptions, TopK] = field(default_factory=dict)  # where a metric reads recommendations
     judged: bool = True  # False: there is no truth
-    terms: Terms | None = None
+    terms: QueryTerms | None = None
     labels: Mapping[str, Any] = field(default_factory=dict)  # columns with one entry per query
-    memo: dict[str, list[Sums] | None] = field(default_factory=dict, init=False, repr=False)  # sums, once measured
+    memo: dict[str, list[Sums] | None] = field(default_factory=dict, init=False, repr=False)  # sums, once computed
 
     def __len__(self) -> int:
         return len(next(iter(self.ranked.values()), ())) if self.ids is None else len(self.ids)
 
     @property
     def ordered(self) -> bool:
-        """Did the truth come as an order: of items without grades, or of grades."""
+        """Whether the truth has an order: of items without grades, or of grades."""
         ranked = next(iter(self.ranked.values()))
         return ranked.ordered_truth or ranked.ordered_grades
 
-    def of(self, wanted: Iterable[Align]) -> Partial:
-        """The same of some alignments."""
+    def of(self, wanted: Iterable[AlignOptions]) -> Partial:
+        """The same with a subset of the alignments."""
         ranked = {align: self.ranked[align] for align in wanted}
         return replace(self, ranked=ranked, firsts={align: self.firsts[align] for align in ranked})
 
     def only(self, queries: Ints) -> Partial:
-        """The same of some queries only, in this order."""
+        """The same with these queries only, in this order."""
         return replace(
             self,
             ranked={align: ranked.only(queries) for align, ranked in self.ranked.items()},
             ids=None if self.ids is None else _picked(self.ids, queries),
             weights=None if self.weights is None else self.weights[queries],
             firsts={align: topk.some(first, queries) for align, first in self.firsts.items()},
-            terms=None if self.terms is None else Terms._make(part[:, queries] for part in self.terms),
+            terms=None if self.terms is None else QueryTerms._make(part[:, queries] for part in self.terms),
             labels={name: _picked(column, queries) for name, column in self.labels.items()},
         )
 
     # -- measured --------------------------------------------------------------------------------------------
 
-    def aligned(self, items: Known | None = None) -> dict[Align, Aligned]:
+    def aligned(self, items: ItemIndex | None = None) -> dict[AlignOptions, Aligned]:
         """The alignments with the names of their queries. items: side information, where a metric reads it."""
         names: Any = range(len(self)) if self.ids is None else self.ids
         out = {
@@ -113,33 +116,33 @@ class Partial:
         if items is not None:
             ids = without_ids if self.ids is None else lambda: names
             for align, first in self.firsts.items():
-                out[align].shown = Shown.of(self.ranked[align], items, first, ids, align)
+                out[align].shown = Recommendations.of(self.ranked[align], items, first, ids, align)
         return out
 
     def outcomes(
-        self, plans: Sequence[Plan], items: Known | None, threads: int
-    ) -> tuple[dict[str, Outcome], dict[Align, Aligned]]:
+        self, plans: Sequence[Plan], items: ItemIndex | None, threads: int
+    ) -> tuple[dict[str, MetricResult], dict[AlignOptions, Aligned]]:
         """Each metric of these queries, by exact sums, and the alignments."""
         aligned = self.aligned(items)
         measured = zip(plans, measure_each(plans, aligned, threads), strict=True)
-        return {plan.label: outcome_of(plan, one, self.weights, ExactSum) for plan, one in measured}, aligned
+        return {plan.label: outcome_of(plan, values, self.weights, ExactSum) for plan, values in measured}, aligned
 
     def sums(
-        self, plans: Sequence[Plan], items: Known | None, threads: int, *, alone: bool = False
+        self, plans: Sequence[Plan], items: ItemIndex | None, threads: int, *, alone: bool = False
     ) -> list[Sums] | None:
         """The exact sums of each mean; alone: None if a query's value may depend on others."""
         measured = measure_each(plans, self.aligned(items), threads)
-        if alone and not all(one.alone for one in measured):
+        if alone and not all(values.alone for values in measured):
             return None
-        return [sums_of(plan, one, self.weights, ExactSum) for plan, one in zip(plans, measured, strict=True)]
+        return [sums_of(plan, values, self.weights, ExactSum) for plan, values in zip(plans, measured, strict=True)]
 
-    def with_terms(self, plans: Sequence[Plan], items: Known | None) -> Partial:
-        """The same with what each query adds to the means; metrics of all lists are measured for their errors only."""
+    def with_terms(self, plans: Sequence[Plan], items: ItemIndex | None) -> Partial:
+        """The same with the terms of each query; metrics over all lists are computed for their errors only."""
         shape = len(plans), len(self)
-        terms = Terms(np.zeros(shape), np.zeros(shape), np.ones(shape, dtype=bool))
-        for row, (plan, one) in enumerate(zip(plans, measure_each(plans, self.aligned(items)), strict=True)):
+        terms = QueryTerms(np.zeros(shape), np.zeros(shape), np.ones(shape, dtype=bool))
+        for row, (plan, values) in enumerate(zip(plans, measure_each(plans, self.aligned(items)), strict=True)):
             if not plan.of_all_lists:
-                terms.tops[row], terms.bottoms[row], terms.counted[row] = shares_of(plan, one)
+                terms.tops[row], terms.bottoms[row], terms.counted[row] = shares_of(plan, values)
         return replace(self, terms=terms)
 
     # -- saved -----------------------------------------------------------------------------------------------
@@ -160,33 +163,39 @@ class Partial:
 
     @classmethod
     def from_state(
-        cls, state: State, wanted: Iterable[Align], listed: Iterable[Align], *, weighted: bool = False, metrics: int = 0
+        cls,
+        state: State,
+        wanted: Iterable[AlignOptions],
+        listed: Iterable[AlignOptions],
+        *,
+        weighted: bool = False,
+        metrics: int = 0,
     ) -> Partial:
-        """A partial from its state, if all goes together. listed: alignments of metrics that read recommendations."""
+        """A partial from its state, checked. listed: alignments of metrics that read recommendations."""
         ranked = dict(zip(wanted, map(ranked_from_state, saved.items(state, "ranked")), strict=True))
-        ids = None if state["ids"] is None else saved.items(state, "ids")
+        ids = None if state["ids"] is None else saved.ids(state, "ids")
         size = len(next(iter(ranked.values()), ids or ()))
         weights = saved.floats(state, "weights", size) if weighted else None
         if any(len(each) != size for each in ranked.values()) or (ids is not None and len(ids) != size):
-            raise ValueError("its rankings and ids are not of the same queries")
+            raise InputError("its rankings and ids have different numbers of queries")
         if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
-            raise ValueError("weights are not numbers from 0")
+            raise InputError("weights are not finite numbers >= 0")
         lists = [topk.first_from_state(first, size) for first in saved.items(state, "firsts")]
-        about = saved.items(state, "extra"), saved.whole(state, "dropped")
+        about = saved.ids(state, "extra"), saved.whole(state, "dropped")
         terms = _terms(state, metrics, size) if metrics else None
         return cls(
             ranked, ids, weights, *about, dict(zip(listed, lists, strict=True)), saved.flag(state, "judged"), terms
         )
 
 
-def _terms(state: State, metrics: int, size: int) -> Terms:
-    def rows(name: str, read: Callable[..., Any], **words: Any) -> Any:
+def _terms(state: State, metrics: int, size: int) -> QueryTerms:
+    def rows(name: str, read: Callable[..., Any], **options: Any) -> Any:
         several = saved.items(state, name)
         if len(several) != metrics:
-            raise ValueError(f"it has other sums than those of {metrics} metrics")
-        return np.array([read({name: row}, name, size, **words) for row in several]).reshape(metrics, -1)
+            raise InputError(f"it does not have the sums of {metrics} metrics")
+        return np.array([read({name: row}, name, size, **options) for row in several]).reshape(metrics, -1)
 
-    return Terms(
+    return QueryTerms(
         rows("tops", saved.floats, nan=True), rows("bottoms", saved.floats, nan=True), rows("counted", saved.bools)
     )
 
@@ -200,28 +209,28 @@ def concat(partials: Sequence[Partial]) -> Partial:
     if len(partials) == 1:
         return partials[0]
     first = partials[0]
-    filled = [one for one in partials if len(one)] or partials[:1]  # an empty one says nothing of ids and orders
+    filled = [partial for partial in partials if len(partial)] or partials[:1]  # an empty one has no ids and orders
 
     def column(columns: Sequence[Any]) -> Any:
         return np.concatenate(columns) if isinstance(columns[0], np.ndarray) else [*chain.from_iterable(columns)]
 
-    every = [one.terms for one in partials if one.terms is not None]
+    terms = [partial.terms for partial in partials if partial.terms is not None]
     return Partial(
-        {align: join([one.ranked[align] for one in filled]) for align in first.ranked},
-        None if filled[0].ids is None else [query for one in filled for query in one.ids or ()],
+        {align: join([partial.ranked[align] for partial in filled]) for align in first.ranked},
+        None if filled[0].ids is None else [query for partial in filled for query in partial.ids or ()],
         concat_weights(partials),
-        [query for one in partials for query in one.extra],
-        sum(one.dropped for one in partials),
-        {align: topk.joined([one.firsts[align] for one in filled]) for align in first.firsts},
-        any(one.judged for one in filled),
-        Terms._make(np.concatenate(parts, axis=1) for parts in zip(*every, strict=True)) if every else None,
-        {name: column([one.labels[name] for one in partials]) for name in first.labels},
+        [query for partial in partials for query in partial.extra],
+        sum(partial.dropped for partial in partials),
+        {align: topk.joined([partial.firsts[align] for partial in filled]) for align in first.firsts},
+        any(partial.judged for partial in filled),
+        QueryTerms._make(np.concatenate(parts, axis=1) for parts in zip(*terms, strict=True)) if terms else None,
+        {name: column([partial.labels[name] for partial in partials]) for name in first.labels},
     )
 
 
 def concat_weights(partials: Iterable[Partial]) -> Floats | None:
     """The weights of the queries of several partials, where they have any."""
-    weights = [one.weights for one in partials if one.weights is not None]
+    weights = [partial.weights for partial in partials if partial.weights is not None]
     return np.concatenate(weights) if weights else None
 
 
@@ -233,23 +242,23 @@ def partial_of(
     *,
     ordered: bool = True,
     common: bool = False,
-    wanted: Mapping[Align, Align] | None = None,
+    wanted: Mapping[AlignOptions, AlignOptions] | None = None,
 ) -> Partial:
     """The partial of all queries of a source.
 
-    ordered: do rows have an order where scores or ranks are equal. common: must truth and run have a query in common.
-    wanted: the `alignments` of the plans, for those who call often.
+    ordered: whether rows have an order where scores or ranks are equal. common: whether truth and run must have a query
+    in common. wanted: the `alignments` of the plans, computed once for many calls.
     """
     aligned = align_all(source, alignments(plans, threads) if wanted is None else wanted)
     first = aligned[plans[0].align]
     if common:
-        refuse_strangers(plans[0], first)
+        check_common_items(plans[0], first)
     for plan in plans:
-        refuse(plan, aligned[plan.align])
+        check_data(plan, aligned[plan.align])
         if not ordered and TIES[plan.choices["ties"]].by == "input":
             _check_untied(plan, aligned[plan.align])
     return Partial(
-        {align: one.ranked for align, one in aligned.items()},
+        {align: each.ranked for align, each in aligned.items()},
         first.queries,
         None if weights is None else weights_of(weights, first),
         first.extra if first.extra_count else (),
@@ -260,25 +269,25 @@ def partial_of(
 
 
 def _check_untied(plan: Plan, aligned: Aligned) -> None:
-    """Stop at equal ranks, which only an order of the rows could tell apart."""
+    """Raise at equal ranks, where ties are broken by the order of the rows."""
     tied = aligned.ranked.tied
     if tied is not None and (tied > 1).any():
         query = aligned.queries[int(aligned.ranked.query[np.argmax(tied > 1)])]
         problem = f"query {query!r} has equal ranks, and ties={plan.choices['ties']!r} needs an order"
-        raise ValueError(f"{plan.label}: {problem}")
+        raise InputError(f"{plan.label}: {problem}")
 
 
-def items_of(beside: Beside | None, before: Known | None = None) -> Known:
-    """Side information of items, by numbers; before: to go on with, unless it has learnt of too many other items."""
+def items_of(side_info: SideInfo | None, before: ItemIndex | None = None) -> ItemIndex:
+    """Side information by item number; before: an index to reuse, unless it has too many items outside of it."""
     if before is not None and before.codes.count - before.before < _UNLISTED:
         return before
-    from rankstone.data.side_info import Beside, Known  # a quick start: few metrics need it
+    from rankstone.data.side_info import ItemIndex, SideInfo  # a fast import: few metrics need it
 
-    return Known(beside or Beside())
+    return ItemIndex(side_info or SideInfo())
 
 
 def by_query(plan: Plan) -> Plan:
-    """The plan for sums of a few queries at a time: where those of one list add up, they are those of a micro mean."""
+    """The plan for sums of a few queries at a time: averaging="one_list", where it adds up, is a micro average."""
     return replace(plan, choices={**plan.choices, "averaging": "micro"}) if plan.averaging.pooled else plan
 
 
@@ -287,7 +296,7 @@ def by_query(plan: Plan) -> Plan:
 
 @dataclass
 class Totals:
-    """What the means of some queries are made of, and what happened to these queries. Totals add up, exactly."""
+    """The sums of means over some queries, and counts of these queries. Totals can be added, exactly."""
 
     sums: dict[str, tuple[Sums, ...]] = field(default_factory=dict)  # as ordered; and with ties at their two extremes
     moved: Counter[str] = field(default_factory=Counter)  # by metric: queries whose value depends on tied items
@@ -299,7 +308,7 @@ class Totals:
     error: Exception | None = None
 
     def merge(self, other: Totals) -> None:
-        """Take in those of other queries."""
+        """Add the totals of other queries."""
         self.error = self.error or other.error
         self.moved.update(other.moved)
         self.account.update(other.account)
@@ -309,25 +318,26 @@ class Totals:
         for label, sums in other.sums.items():
             mine = self.sums.get(label)
             self.sums[label] = (
-                sums if mine is None else tuple(one.plus(more) for one, more in zip(mine, sums, strict=True))
+                sums if mine is None else tuple(first.plus(second) for first, second in zip(mine, sums, strict=True))
             )
         for label, rows in other.rows.items():
             self.rows.setdefault(label, []).extend(rows)
 
-    def refuse(self, plans: Iterable[Plan]) -> None:
-        """Stop at what was wrong anywhere, and at queries that the plans call an error."""
+    def check(self, plans: Iterable[Plan]) -> None:
+        """Raise the first error, and at missing or extra queries where these are an error."""
         if self.error is not None:
             raise self.error
         account = self.account
         queries = Queries(account["judged"], account["missing"], account["extra"], self.missing, self.extra)
-        queries.refuse_strangers()
+        queries.check_common_items()
         for plan in plans:
-            queries.refuse(plan)
+            queries.check(plan)
 
     def means(self, plan: Plan) -> list[float]:
         """A metric's mean as ordered, and with ties at their two extremes."""
-        sums = self.sums.get(plan.label, (Sums(0, 0, 0),) * 3)
-        return [mean_from(plan, one.rounded(), self.finish.get(plan.label)) for one in sums]
+        ordered, *ends = self.sums.get(plan.label, (Sums(0, 0, 0),) * 3)
+        finish = self.finish.get(plan.label)
+        return [mean_from(plan, ordered.rounded(), finish), *(extreme_mean(plan, sums, finish) for sums in ends)]
 
 
 def totals_of(partial: Partial, plans: Sequence[Plan], threads: int = 1) -> Totals:
@@ -335,18 +345,18 @@ def totals_of(partial: Partial, plans: Sequence[Plan], threads: int = 1) -> Tota
     every = partial.aligned()
     measured = measure_each(plans, every, threads)
     totals, moved = Totals(extra=list(partial.extra[: SOME + 1])), []
-    for plan, one in zip(plans, measured, strict=True):
+    for plan, values in zip(plans, measured, strict=True):
         label, ranked = plan.label, partial.ranked[plan.align]
         if plan.is_pooled:
             totals.rows[label] = [ranked]
             own = Sums(0, 0, 0)
         else:
-            own = sums_of(plan, one, partial.weights, ExactSum)
+            own = sums_of(plan, values, partial.weights, ExactSum)
         ends, depends = range_of(plan, ranked, partial.weights, ExactSum) or (
             (own, own),
             np.zeros(len(ranked), dtype=bool),
         )
-        totals.sums[label], totals.moved[label], totals.finish[label] = (own, *ends), int(depends.sum()), one.finish
+        totals.sums[label], totals.moved[label], totals.finish[label] = (own, *ends), int(depends.sum()), values.finish
         moved.append(depends)
     totals.account.update(account_of(plans, every, measured, moved))
     missing = np.flatnonzero(~every[plans[0].align].ranked.present[: totals.account["judged"]])
@@ -365,15 +375,15 @@ def add_up(several: Iterable[Totals]) -> Totals:
 # -- on a cluster --------------------------------------------------------------------------------------------
 
 
-class Declared(NamedTuple):
-    """A metric of the user's own, in a form that can be sent."""
+class DeclaredMetric(NamedTuple):
+    """A user-defined metric, in a form that can be pickled."""
 
     name: str
     function: Callable[..., Ratio]
     options: dict[str, Any]
 
     @classmethod
-    def of(cls, declaration: Declaration) -> Declared:
+    def of(cls, declaration: Declaration) -> DeclaredMetric:
         parts = {part.name: getattr(declaration, part.name) for part in fields(declaration)}
         name, function = parts.pop("name"), parts.pop("function")
         return cls(name, function, {**parts, "choices": dict(declaration.choices)})
@@ -381,15 +391,15 @@ class Declared(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """All that a worker has to know to measure whole queries."""
+    """All that a worker needs to evaluate whole queries."""
 
     plans: tuple[Plan, ...]
-    declared: tuple[Declared, ...]  # metrics of the user's own
+    declared: tuple[DeclaredMetric, ...]  # user-defined metrics
     threads: int
-    ordered: bool  # do rows of the run have an order, where scores or ranks are equal
+    ordered: bool  # whether rows of the run have an order, where scores or ranks are equal
 
     def declare(self) -> None:
-        """Make the user's own metrics known to this worker."""
+        """Declare the user-defined metrics in this process."""
         for name, function, options in self.declared:
             metric(name, **options)(function)
 
@@ -398,7 +408,7 @@ class Job:
         return partial_of(source, self.plans, weights, self.threads, ordered=self.ordered)
 
     def totals(self, queries: Iterable[tuple[Source, Weights | None]]) -> Totals:
-        """The totals of some whole queries. Wrong data is no failure of the worker, which would only be tried again."""
+        """The totals of whole queries. Errors in the data are returned, since Spark would retry a failed task."""
         try:
             self.declare()
             return add_up(totals_of(self.partial(*pair), self.plans, self.threads) for pair in queries)
@@ -406,7 +416,7 @@ class Job:
             return Totals(error=error)
 
     def gather(self, several: Iterable[Totals]) -> Totals:
-        """All totals as one, with the sums of metrics that need all rows in one place."""
+        """The sum of all totals, with the sums of metrics that need all rows at once."""
         self.declare()
         whole = add_up(several)
         try:
@@ -425,31 +435,33 @@ def _pooled_sums(plan: Plan, ranked: Alignment | None) -> Sums:
     if ranked is None:
         return UNKNOWN
     every = np.zeros(len(ranked))
-    return sums_of(plan, Measured(ranked, Ratio(every, every), every, None), None)
+    return sums_of(plan, MetricValues(ranked, Ratio(every, every), every, None), None)
 
 
-def declared_in(plans: Iterable[Plan]) -> tuple[Declared, ...]:
-    """The metrics that only this process knows."""
-    return tuple(Declared.of(plan.metric.declaration) for plan in plans if not is_built_in(plan.metric.declaration))
+def declared_in(plans: Iterable[Plan]) -> tuple[DeclaredMetric, ...]:
+    """The user-defined metrics, which other processes do not have."""
+    return tuple(
+        DeclaredMetric.of(plan.metric.declaration) for plan in plans if not is_built_in(plan.metric.declaration)
+    )
 
 
 def for_shares(plan: Plan, highest: Callable[[], float]) -> Plan:
-    """The plan for workers, who see only some of the queries. highest: the highest grade of the whole truth."""
+    """The plan for workers, which have only some of the queries. highest: the highest grade of the whole truth."""
     choices = dict(plan.choices)
-    for name, calm in (("missing", "zero"), ("extra", "skip")):
-        if choices[name] == "error":  # noticed when all are known
-            choices[name] = calm
+    for name, lenient in (("missing", "zero"), ("extra", "skip")):
+        if choices[name] == "error":  # checked when all queries are there
+            choices[name] = lenient
     arguments = dict(plan.arguments)
     if "max_grade" in arguments and arguments["max_grade"] is None:
         arguments["max_grade"] = highest()
     return replace(plan, choices=choices, arguments=arguments)
 
 
-# -- what is saved and gone on with --------------------------------------------------------------------------
+# -- saved states --------------------------------------------------------------------------
 
 
 class Resumable(ABC):
-    """Is fed bit by bit; has a state of plain data, and is pickled by it: what it was made of, then what it knows."""
+    """An incremental evaluation with a state of plain data; pickled as its arguments and its state."""
 
     _what: str  # in errors
     plans: tuple[Plan, ...]
@@ -460,77 +472,119 @@ class Resumable(ABC):
         convention: str | Convention,
         choices: ByName,
         *,
-        catalogue: Stock | int | None,
+        catalogue: CatalogueLike | int | None,
         history: Truth | None,
         reference: Run | None = None,
-        **made: object,
+        **arguments: object,
     ) -> None:
-        """Make every choice. made: all else that `__init__` was given."""
-        beside, self._choices = given_beside(catalogue, history, reference, metrics, choices)
-        self._beside = movable_beside(beside)
+        """Resolve metrics and choices. arguments: all other arguments of `__init__`."""
+        side_info, self._choices = resolve_side_info(catalogue, history, reference, metrics, choices)
+        self._side_info = movable_side_info(side_info)
         self._convention = find_convention(convention)
         self.plans = make_plans(metrics, convention, self._choices)
-        known = {
-            name: given for name, given in made_of(self._beside, reference, catalogue).items() if given is not None
-        }
+        side_arguments = side_info_arguments(self._side_info, reference, catalogue)
+        side_arguments = {name: value for name, value in side_arguments.items() if value is not None}
         names = [str(plan.metric) for plan in self.plans]
-        self._made = {"metrics": names, "convention": convention, **made, **known, **choices}
+        self._arguments = {"metrics": names, "convention": convention, **arguments, **side_arguments, **choices}
 
     @abstractmethod
     def _settings(self) -> dict[str, Any]:
-        """What must be the same in a state, and in another one to merge with."""
+        """What must be equal in a state to load, and in another object to merge."""
 
     @abstractmethod
+    def _state(self) -> dict[str, Any]:
+        """What `_load` reads, in arrays, lists, strings and numbers."""
+
     def state_dict(self) -> dict[str, Any]:
-        """All it knows, in arrays, lists, strings and numbers; ids are as they were given."""
+        """The state in lists, strings and numbers, with the version of its format: JSON, if all ids are.
+
+        Returns
+        -------
+        dict
+            For `load_state_dict`, also of a later version of rankstone.
+        """
+        return {**stamp(self._what.lower()), "settings": self._settings(), **plain_state(self._state())}
 
     @abstractmethod
     def _load(self, state: State) -> None:
-        """Go on from a state of the same settings."""
+        """Continue from a state of the same settings."""
 
     def load_state_dict(self, state: State) -> None:
-        """Go on from what `state_dict` gave. Metrics, choices and all else that it was made with must be the same."""
+        """Continue from a saved state.
+
+        Parameters
+        ----------
+        state : dict
+            What `state_dict` returned, for the same metrics, choices and other arguments.
+
+        Raises
+        ------
+        ValueError
+            If the state is not complete, or has other settings.
+        """
         settings = self._settings()
-        theirs = state.get("settings") if isinstance(state, Mapping) else None
-        if not isinstance(theirs, Mapping) or theirs.keys() != settings.keys():
-            raise ValueError(f"this is no state of this {self._what}")
+        if not isinstance(state, Mapping):
+            raise InputError(f"this is not a state of this {self._what}")
+        with reading(self._what):
+            state = check_stamp(self._what.lower(), state)
+        theirs = _current_settings(state.get("settings"))
+        if theirs.keys() != settings.keys():
+            raise InputError(f"this is not a state of this {self._what}")
         for name, ours in settings.items():
             if theirs[name] != ours:
-                raise ValueError(f"the state has another {name}: {theirs[name]!r}, not {ours!r}")
+                raise InputError(f"the state has another {name}: {theirs[name]!r}, not {ours!r}")
         with reading(self._what):
             self._load(state)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"made": self._made, "state": self.state_dict()}
+        return {"made": self._arguments, "state": {"settings": self._settings(), **self._state()}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state["made"])  # type: ignore[misc]
         self.load_state_dict(state["state"])
 
 
-def settings_of(plans: Iterable[Plan], beside: Beside | None = None) -> dict[str, Any]:
-    """What the metrics are, how they were chosen, and what is known of items, for a state."""
+def settings_of(plans: Iterable[Plan], side_info: SideInfo | None = None) -> dict[str, Any]:
+    """Metrics, choices and a digest of the side information, for a state."""
     plans = tuple(plans)
     return {
         "metrics": [plan.label for plan in plans],
         "choices": [repr(sorted({**plan.choices, **plan.arguments}.items())) for plan in plans],
-        "beside": _named(beside),
+        "side_info": _named(side_info),
     }
 
 
-def _named(beside: Beside | None) -> list[str | None]:
-    if beside is None:
+def _current_settings(settings: object) -> dict[str, Any]:
+    """The settings of a state under their present names, where 0.1.0 saved it."""
+    if not isinstance(settings, Mapping):
+        return {}
+    out = {"side_info" if name == "beside" else name: value for name, value in settings.items()}
+    if "beside" in settings:
+        out["choices"] = [_current_choices(text) for text in out.get("choices", ())]
+    return out
+
+
+def _current_choices(text: str) -> str:
+    try:
+        pairs = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # a value that is no literal
+        return text
+    return repr(sorted(current_names(dict(pairs)).items()))
+
+
+def _named(side_info: SideInfo | None) -> list[str | None]:
+    if side_info is None:
         return [None, None, None]
-    items, rows = beside.catalogue, beside.history
+    items, rows = side_info.catalogue, side_info.history
     return [
         None if items is None else f"{items} {identity(items.item)}",
         None if rows is None else identity(rows.query, rows.item),
-        None if beside.reference is None else "given",
+        None if side_info.reference is None else "given",
     ]
 
 
 def identity(*columns: Column, numbers: Sequence[NDArray[np.generic]] = ()) -> str:
-    """What ids and numbers are, in a few letters."""
+    """A digest of ids and numbers."""
     digest = hashlib.blake2b(digest_size=16)
     for part in chain(chain.from_iterable(map(_content, columns)), (values.tobytes() for values in numbers)):
         digest.update(part)
@@ -538,7 +592,7 @@ def identity(*columns: Column, numbers: Sequence[NDArray[np.generic]] = ()) -> s
 
 
 def _content(column: Any) -> Iterator[Any]:
-    """The ids' bytes, whatever type of column they are in."""
+    """The bytes of the ids, independent of the type of the column."""
     if is_whole(column):
         yield np.asarray(column).astype(np.int64).tobytes()
         return

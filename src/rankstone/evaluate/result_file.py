@@ -1,4 +1,4 @@
-"""Results that were saved: JSON, or Parquet with the same in its metadata."""
+"""Saved results: JSON, or Parquet with the same in its metadata."""
 
 from __future__ import annotations
 
@@ -11,41 +11,129 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.align.alignment import Bools, Floats
+from rankstone.conventions.choices import CHOICES, current_names
 from rankstone.conventions.plan import Plan, make_plan
 from rankstone.data.files import by_magic
+from rankstone.data.json_files import distinct_keys
 from rankstone.data.lines import head_of, open_text
-from rankstone.errors import FileError
-from rankstone.evaluate.means import Shares, finish_of
+from rankstone.errors import FileError, InputError
+from rankstone.evaluate.means import Contributions, finish_of
 from rankstone.evaluate.measurement import check_per_query, plain_shares
 from rankstone.metrics.registry import parse_one
-from rankstone.results.definition import Definition, Definitions, Plain
+from rankstone.results.definition import DEFINITION, Definition, Definitions, Plain
 from rankstone.results.result import Account, Result, TieRange, UnjudgedRange
+from rankstone.results.schema import (
+    FLAG,
+    ID,
+    OBJECT,
+    REAL,
+    TEXT,
+    array,
+    by_name,
+    check,
+    check_stamp,
+    check_writer,
+    document,
+    record,
+    record_of,
+)
 
 if TYPE_CHECKING:
     from rankstone.typing import Path
 
-# A run by its name, and what it has: a level more than a truth or a run in JSON has.
-_SAVED = re.compile(rb'\s*\{\s*"runs"\s*:\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{\s*"')
+# Runs by name: one level deeper than a truth or a run in JSON.
+_SAVED = re.compile(
+    rb'\s*\{\s*(?:"format(?:_version)?"\s*:\s*(?:"rankstone [^"]*"|\d+)\s*,\s*)*'
+    rb'"runs"\s*:\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{\s*"'
+)
+_RENAMED = {"remarks": "notes", "unjudged": "bounds"}  # since 0.1.0
+_NUMBERS = array(REAL)
+_RUN = record(
+    {
+        "bounds": by_name(record_of(UnjudgedRange)),
+        "groups": record(by=TEXT, means=by_name(by_name(REAL))),
+        "shares": by_name(record(top=_NUMBERS, bottom=_NUMBERS, kept=array(FLAG))),
+    },
+    convention=TEXT, choices=OBJECT, means=by_name(REAL), ties=by_name(record_of(TieRange)),
+    definitions=by_name(DEFINITION), versions=by_name(TEXT), inputs=by_name(TEXT), account=record_of(Account),
+    notes=array(TEXT), queries=array(ID), per_query=by_name(_NUMBERS),
+)  # fmt: skip
+_HAS_MEANS = {"type": "object", "required": ["means"], "properties": {"means": OBJECT}}
+SCHEMA = document("result", record(runs=by_name(_RUN)))
 
 
 def read_result(path: Path) -> Result | dict[str, Result]:
-    """A result that was written as json or parquet, which answers as any other: means, values a query, definitions.
+    """Read a result that was written as json or parquet: means, values per query, definitions.
 
-    A file of several runs is a dict of results, by the runs' names.
+    Parameters
+    ----------
+    path : str or PathLike
+        A file of `Result.write`, or of `rankstone evaluate -o`.
+
+    Returns
+    -------
+    Result or dict of Result
+        A dict by the names of the runs, if the file has several.
+
+    Raises
+    ------
+    FileError
+        If the file is not a saved result or not whole: a later version of rankstone wrote it, it names a metric that is
+        not declared, or its means are not those of its values per query.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "result.json")
+    >>> rs.evaluate({"u1": {"a": 1}}, {"u1": ["b", "a"]}, "rr").write(path)
+    >>> rs.read_result(path)["rr"]
+    0.5
     """
     text = open_text(os.fspath(path))
     try:
-        data = _of_parquet(text.data) if by_magic(text.data) else json.loads(bytes(text.view()))
-        found = {name: Result.of(SavedMeasurement(saved), name) for name, saved in data["runs"].items()}
-        for result in found.values():
-            repr(result), [*result.per_query.values()], result.queries  # so that what is not there is missed now
-        return found if len(found) != 1 else next(iter(found.values()))
+        data = _of_parquet(text.whole) if by_magic(text.data) else _loads(bytes(text.view()))
+        results = {name: Result._of(measurement, name) for name, measurement in _measurements(data).items()}
+        return results if len(results) != 1 else next(iter(results.values()))
+    except RecursionError:
+        raise FileError(text.name, f"{_NOT_OURS} (it is nested too deeply)") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FileError(text.name, f"is no result that rankstone wrote as json or parquet ({error})") from None
+        problem = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise FileError(text.name, f"{_NOT_OURS} ({problem})") from None
+
+
+_NOT_OURS = "is not a result that rankstone wrote as json or parquet"
+
+
+def _loads(text: bytes) -> Any:
+    """Strict JSON: each key once, and no NaN."""
+
+    def refuse(text: str) -> Any:
+        raise InputError(f"{text} is not JSON")
+
+    return json.loads(text, object_pairs_hook=distinct_keys, parse_constant=refuse)
+
+
+def _measurements(data: Any) -> dict[str, SavedMeasurement]:
+    """The results of a file by name, checked."""
+    check(data, {"type": "object", "required": ["runs"]})
+    content = check_stamp("result", data)
+    check(content, {"properties": {"runs": by_name({"type": "object"})}, "additionalProperties": False})
+    out = {}
+    for name, saved in content["runs"].items():
+        versions = saved.get("versions")
+        check(versions, record({"numpy": TEXT}, rankstone=TEXT), "versions")
+        check_writer(versions["rankstone"], stamped=len(content) < len(data))
+        current = {_RENAMED.get(key, key): value for key, value in saved.items()}
+        check(current, _RUN, f"runs.{name}")
+        out[name] = SavedMeasurement(current)
+        out[name].check_agreement()
+    if not out:
+        raise InputError("it has no runs")
+    return out
 
 
 def is_result(path: Path) -> bool:
-    """Is a file a saved result, by what is in it: data can have the same name, or be JSON too."""
+    """Whether a file is a saved result, by its content: data can have the same extension."""
     name = os.fspath(path)
     if not os.path.isfile(name):
         return False
@@ -58,7 +146,7 @@ def is_result(path: Path) -> bool:
     try:
         about = pyarrow.parquet.read_schema(name).metadata or {}
         return bool(json.loads(about.get(b"rankstone", b"{}")).get("runs"))
-    except (pyarrow.ArrowException, OSError, ValueError):  # whoever reads it will say what is wrong
+    except (pyarrow.ArrowException, OSError, ValueError, AttributeError, RecursionError):  # the reader raises the error
         return False
 
 
@@ -68,7 +156,8 @@ def _of_parquet(data: Any) -> Any:
     import pyarrow.parquet
 
     table = pyarrow.parquet.read_table(pyarrow.BufferReader(data))
-    whole = json.loads((table.schema.metadata or {})[b"rankstone"])
+    whole = _loads((table.schema.metadata or {})[b"rankstone"])
+    check(whole, {"type": "object", "required": ["runs"], "properties": {"runs": by_name(_HAS_MEANS)}})
     for name, saved in whole["runs"].items():
         rows = table if len(whole["runs"]) == 1 else table.filter(pyarrow.compute.field("run") == name)
         saved["queries"] = rows["query"].to_pylist()
@@ -77,9 +166,9 @@ def _of_parquet(data: Any) -> Any:
 
 
 class SavedMeasurement:
-    """What a `Result` reads, as a file has it: no lists."""
+    """The data of a `Result` from a file, without lists."""
 
-    has_lists, present = False, None
+    has_lists, is_bounded, present = False, False, None
 
     def __init__(self, data: Plain) -> None:
         self._data = data
@@ -88,15 +177,12 @@ class SavedMeasurement:
         self.definitions = Definitions(saved)
         self.account = Account(**data["account"])
         self.inputs, self.versions = dict(data["inputs"]), dict(data["versions"])
-        self.convention, self.choices = data["convention"], dict(data["choices"])
+        self.convention, self.choices = data["convention"], current_names(data["choices"])
         self.ties = {label: TieRange(**_floats(data["ties"][label])) for label in self.means}
-        self.unjudged = (
-            {label: UnjudgedRange(**_floats(ends)) for label, ends in data["unjudged"].items()}
-            if "unjudged" in data
-            else None
-        )
+        bounds = data.get("bounds")
+        self.bounds = bounds and {label: UnjudgedRange(**_floats(ends)) for label, ends in bounds.items()}
         self.queries = [tuple(query) if isinstance(query, list) else query for query in data["queries"]]
-        self.remarks = data["remarks"]
+        self.notes = data["notes"]
 
     @cached_property
     def _values(self) -> dict[str, Floats]:
@@ -108,39 +194,66 @@ class SavedMeasurement:
 
     def plan(self, label: str) -> Plan:
         metric = parse_one(label)
-        made = {name: _hashable(value) for name, value in self.definitions[label].choices.items()}
-        return make_plan(metric, {name: made[name] for name in metric.declaration.defaults}, made)
+        choices = {name: _hashable(value) for name, value in self.definitions[label].choices.items()}
+        choices = {name: choice.default for name, choice in CHOICES.items()} | metric.declaration.defaults | choices
+        return make_plan(metric, {name: choices[name] for name in metric.declaration.defaults}, choices)
 
     def values(self, label: str) -> Floats:
         return self._values[label]
 
-    def shares(self, label: str) -> Shares:
+    def shares(self, label: str) -> Contributions:
         """What each query adds to the two sums of a mean."""
         plan = self.plan(label)
         check_per_query(plan)
-        saved = self._data["shares"].get(label)
+        saved = self._data.get("shares", {}).get(label)
         if saved is None:
-            return Shares(plan, finish_of(plan), *plain_shares(self.values(label)))
+            return Contributions(plan, finish_of(plan), *plain_shares(self.values(label)))
         top, bottom = (np.array(list(map(_float, saved[name]))) for name in ("top", "bottom"))
-        return Shares(plan, finish_of(plan), top, bottom, np.array(saved["kept"], dtype=bool))
+        return Contributions(plan, finish_of(plan), top, bottom, np.array(saved["kept"], dtype=bool))
+
+    def check_agreement(self) -> None:
+        """Raise an error if the parts of the file do not go together."""
+        names = ("ties", "definitions", "per_query", *(("bounds",) if self.bounds is not None else ()))
+        for name in names:
+            if self._data[name].keys() != self.means.keys():
+                raise InputError(f"{name} is of {', '.join(self._data[name])}, means of {', '.join(self.means)}")
+        if len(set(map(_hashable, self._data["queries"]))) < len(self.queries):
+            raise InputError("a query occurs twice")
+        for label, mean in self.means.items():
+            if str(parse_one(label)) != label or self.definitions[label].metric != label:
+                raise InputError(f"the metric {label!r} has the definition of {self.definitions[label].metric!r}")
+            self._check_metric(label, mean, self.plan(label))
+
+    def _check_metric(self, label: str, mean: float, plan: Plan) -> None:
+        own: list[Floats | Bools] = [self.values(label)]
+        if not (plan.of_all_lists or plan.is_pooled):
+            shares = self.shares(label)
+            own += [shares.top, shares.bottom, shares.counted]
+        if any(len(part) != len(self.queries) for part in own):
+            raise InputError(f"{label} does not have one value for each of {len(self.queries)} queries")
+        if len(own) > 1 and not np.isclose(mean, computed := shares.mean(), rtol=1e-9, atol=1e-12, equal_nan=True):
+            raise InputError(f"the mean of {label} is {mean!r}, but that of its values per query is {computed!r}")
+        for span in (self.ties[label], (self.bounds or {}).get(label)):
+            if span is not None and (span.lowest - mean > 1e-9 or mean - span.highest > 1e-9):
+                raise InputError(f"the mean of {label} is {mean!r}, outside of {span.lowest!r} to {span.highest!r}")
 
     def mean_of(self, label: str, inside: Bools) -> float:
-        """The mean of some of the queries."""
+        """The mean of a subset of the queries."""
         return self.shares(label).only(inside).mean()
 
     def has_bad(self, label: str) -> bool:
-        """It may."""
+        """Not known, so True."""
         return True
 
     def same_truth(self, other: object) -> bool:
-        """The digests tell."""
+        """Not known; the digests are compared instead."""
         return False
 
     def more(self, *_: object) -> Any:
-        """What needs the lists."""
-        raise ValueError("the lists are not at hand, only what was measured; evaluate the run again")
+        """Raises: a saved result has no lists."""
+        raise InputError("a saved result has values but no lists; evaluate the run again")
 
-    ratio = aligned = roc = more
+    ratio = aligned = difference_bounds = roc = more
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as it was read."""
@@ -152,10 +265,10 @@ def _floats(ends: Plain) -> dict[str, Any]:
 
 
 def _float(value: float | str | None) -> float:
-    """A number of a JSON file, where NaN is null and an infinite one is a text."""
+    """A number of a JSON file, where NaN is null and infinity is a string."""
     return float("nan") if value is None else float(value)
 
 
 def _hashable(value: Any) -> Any:
-    """A choice as it was made, where JSON has a list."""
+    """A choice with tuples where JSON has lists."""
     return tuple(map(_hashable, value)) if isinstance(value, list) else value

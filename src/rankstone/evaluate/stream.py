@@ -1,4 +1,4 @@
-"""Runs that do not fit in memory: `Stream` sees batches of rows twice, `evaluate_file` goes through a large file."""
+"""Runs that do not fit in memory: `Stream` reads batches in two passes, `evaluate_file` reads a large file."""
 
 from __future__ import annotations
 
@@ -23,83 +23,104 @@ from rankstone.data.lists import from_sparse, is_sparse
 from rankstone.data.roles import find_side, roles_of
 from rankstone.data.source import Source
 from rankstone.data.tables import as_columns, as_lists, empty_queries, has_empty
+from rankstone.errors import InputError, InputTypeError
 from rankstone.evaluate.measurement import evaluate_plans
 from rankstone.evaluate.one_pass import one_pass
 from rankstone.evaluate.partial import Resumable, identity, settings_of
-from rankstone.evaluate.pipeline import depths_of, refuse_truthless
+from rankstone.evaluate.pipeline import depths_of, require_truth
 from rankstone.progress import Progress, watched
 from rankstone.results.result import Result
 
 if TYPE_CHECKING:
-    from rankstone.data.side_info import Beside
+    from rankstone.data.side_info import SideInfo
     from rankstone.metrics.registry import Value
-    from rankstone.typing import Column, Metrics, Path, Roles, Run, Stock, Truth, Weights
+    from rankstone.typing import CatalogueLike, Column, ColumnRoles, Metrics, Path, Run, Truth, Weights
 
-Rows: TypeAlias = "Run | Mapping[str, Column]"  # of a run: {"query": ["u1"], "item": ["a"], "score": [0.9]}
+Rows: TypeAlias = "Run | Mapping[str, Column]"  # of a run, such as {"query": ["u1"], "item": ["a"], "score": [0.9]}
 
 T = TypeVar("T")
 _IDS = ("query", "item")
-_ANY_ORDER = "a stream's rows come in any order"
+_ANY_ORDER = "the rows of a stream have no order"
 
-BATCHES = Capabilities(  # of a file where each query's rows lie together
+BATCHES = Capabilities(  # of a file where the rows of each query are contiguous
     extra_queries="only judged queries are kept",
-    whole_lists="of a run in batches only the first places of each list are kept",
+    whole_lists="of a run in batches only the first ranks of each list are kept",
 )
 STREAM = replace(
     BATCHES,
     row_order=_ANY_ORDER,
     ties_order=_ANY_ORDER,
     together=_ANY_ORDER,
-    otherwise="or evaluate the run in memory, or in a file where the rows of each query lie together",
+    otherwise="or evaluate the run in memory, or in a file where the rows of each query are contiguous",
 )
 ALONE = replace(STREAM, extra_queries="", otherwise="or evaluate a run in memory")  # without a truth
 
 
 class Stream(Resumable):
-    """Measures a run that does not fit in memory: two passes over its batches, in any order.
+    """Evaluates a run that does not fit in memory, in two passes over its batches, in any order.
 
-    The first pass finds the judged items, the second counts what stands before each. What is kept grows with the truth,
-    never with the run. A batch is anything with a query, an item and a score column: a pyarrow, pandas or polars table,
-    `rs.columns(...)` or a dict of arrays. Both passes must see the same rows; their order may differ.
+    The first pass reads the scores of the judged items, the second counts the rows that are ranked above each of them.
+    Memory grows with the truth, not with the run. A batch has a query, an item and a score column: a pyarrow, pandas or
+    polars table, `rs.columns(...)` or a dict of arrays. Both passes must read the same rows, in any order.
 
+    The work can be spread over processes and machines. A stream can be pickled. Each worker gets a copy of the empty
+    stream for the first pass over its batches; the copies are merged, in any order. Then each gets a copy of the merged
+    stream for the second pass, and these are merged too:
+
+        for part in pool.map(first_pass_of, [(stream, paths) for paths in parts]):
+            stream.merge(part)
+        for part in pool.map(second_pass_of, [(stream, paths) for paths in parts]):
+            stream.merge(part)
+        stream.compute()
+
+    A repeated item in a query is detected if it is judged (`duplicates="error"`), or counts each time
+    (`duplicates="count"`). Repeated unjudged items are not detected: each row takes a rank. Ties can be broken by item
+    (`item_desc`, `item_asc`), or be optimistic, pessimistic or expected; not by input order, which is not defined.
+    Threads of one process may share a stream.
+
+    Parameters
+    ----------
+    truth : truth-like or None
+        The judged items of each query, as in `rs.evaluate`. None for beyond-accuracy metrics without a truth.
+    metrics : str, Metric or list of these, optional
+        Metrics, as in `rs.evaluate`.
+    convention : str or Convention, default "rankstone"
+        Whose definitions to follow.
+    columns : dict, optional
+        Columns of the tables by role, as in `rs.evaluate`.
+    catalogue : ids, table, catalogue or int, optional
+        All items, or their number, for metrics that need them.
+    history : truth-like, optional
+        Earlier interactions per query, for metrics that need them.
+    reference : run-like, optional
+        Other lists of the same queries, for metrics that need them.
+    threads : int, default 0
+        Number of cores to use, 0 for all.
+    **choices
+        Choices by name, such as `threshold=2`; see `rs.choices`.
+
+    Examples
+    --------
     >>> batches = [
     ...     {"query": ["u1", "u2"], "item": ["a", "c"], "score": [0.9, 0.3]},
     ...     {"query": ["u2", "u1"], "item": ["d", "b"], "score": [0.8, 0.5]},
     ... ]
     >>> stream = rs.Stream({"u1": {"a": 1}, "u2": {"c": 1}}, ["rr"])
     >>> for batch in batches:
-    ...     stream.find(batch)
+    ...     stream.first_pass(batch)
     >>> for batch in batches:
-    ...     stream.count(batch)
+    ...     stream.second_pass(batch)
     >>> stream.compute()["rr"]
     0.75
 
-    The work can be spread over processes and machines. A stream can be pickled; a copy goes on from where it was made.
-    Each worker gets a copy of the empty stream and finds its share; the copies are merged, in any order. Then each gets
-    a copy of the merged stream and counts its share; those are merged too:
-
-        for part in pool.map(find_share, [(stream, share) for share in shares]):
-            stream.merge(part)
-        for part in pool.map(count_share, [(stream, share) for share in shares]):
-            stream.merge(part)
-        stream.compute()
-
-    An item twice in one query is noticed if it is judged (`duplicates="error"`), or counts each time
-    (`duplicates="count"`). A repeated item that nobody judged cannot be noticed: it takes a place for each of its rows.
-    Ties can be broken by item (`item_desc`, `item_asc`), or be optimistic, pessimistic or expected; not by input order,
-    as there is none. Threads of one process may share a stream: each batch is seen by all cores, one batch at a time.
-
-    Metrics of what was shown, such as coverage@10, go with catalogue=, history= and reference=, as in `rs.evaluate`.
-    They keep the first places of each list, so they need a cutoff. Without a truth, one pass is enough:
+    Beyond-accuracy metrics keep the first ranks of each list, so they need a cutoff. Without a truth, one pass is
+    enough. A repeated item is then detected only while both of its rows are among the first ranks.
 
     >>> stream = rs.Stream(None, "coverage@1", catalogue=["a", "b", "c", "d"])
     >>> for batch in batches:
-    ...     stream.find(batch)
+    ...     stream.first_pass(batch)
     >>> stream.compute()["coverage@1"]
     0.5
-
-    Then an item twice in one query is noticed only while both of its rows are among the first places; one that had left
-    them is forgotten.
     """
 
     _what = "stream"
@@ -110,8 +131,8 @@ class Stream(Resumable):
         metrics: Metrics = DEFAULT_METRICS,
         *,
         convention: str | Convention = "rankstone",
-        columns: Roles | None = None,
-        catalogue: Stock | int | None = None,
+        columns: ColumnRoles | None = None,
+        catalogue: CatalogueLike | int | None = None,
         history: Truth | None = None,
         reference: Run | None = None,
         threads: int = 0,
@@ -125,68 +146,108 @@ class Stream(Resumable):
         check_supported(plans, ALONE if truth is None else STREAM)
         self.threads = threads
         self._columns = columns
-        refuse_truthless(plans, judged=truth is not None)
+        require_truth(plans, judged=truth is not None)
         judged = None if truth is None else _judged(truth, columns, plans)
         self._passes = TwoPasses(judged, (plan.align for plan in plans), deepest(depths_of(plans)))
-        self._made["truth"] = judged
+        self._arguments["truth"] = judged
         self._identity = None if judged is None else _identity(judged)
 
     def _settings(self) -> dict[str, Any]:
-        return {**settings_of(self.plans, self._beside), "truth": self._identity}
+        return {**settings_of(self.plans, self._side_info), "truth": self._identity}
 
     # -- the two passes --------------------------------------------------------------------------------------
 
-    def find(self, batch: Rows) -> None:
-        """First pass: remember the score of each judged item."""
+    def first_pass(self, batch: Rows) -> None:
+        """First pass: read the score of each judged item.
+
+        Parameters
+        ----------
+        batch : table, columns or dict of arrays
+            Rows with a query, an item and a score.
+        """
         self._passes.find(self._rows(batch), self.threads)
 
-    def count(self, batch: Rows) -> None:
-        """Second pass: count the rows that stand before each judged item."""
+    def second_pass(self, batch: Rows) -> None:
+        """Second pass, after the first pass over all batches: count the rows ranked above each judged item.
+
+        Parameters
+        ----------
+        batch : table, columns or dict of arrays
+            Rows with a query, an item and a score.
+        """
         self._passes.count(self._rows(batch), self.threads)
 
     def _rows(self, batch: Rows) -> Columns:
         rows = _returned(batch, self._columns)
         if rows.score is None:
-            STREAM.refuse_no_scores("batch")
+            STREAM.require_scores("batch")
         return rows
 
     def compute(self, weights: Weights | None = None) -> Result:
-        """What `rs.evaluate` would have said of the whole run."""
-        found, counted = self._passes.seen()
-        if found and not counted:
-            raise ValueError("nothing was counted: go through the batches again with count(), then compute()")
-        if found != counted:
-            raise ValueError(f"find() saw {found:,} rows but count() {counted:,}; both must see every row once")
+        """The result of the whole run, as `rs.evaluate` would return it.
+
+        Parameters
+        ----------
+        weights : dict or array, optional
+            One weight per query, by query id or in the order of the truth; implies averaging="weighted".
+
+        Returns
+        -------
+        Result
+
+        Raises
+        ------
+        ValueError
+            If the two passes did not read the same number of rows.
+        """
+        first, second = self._passes.seen()
+        if first and not second:
+            raise InputError("the second pass is missing: pass the batches to second_pass(), then compute()")
+        if first != second:
+            raise InputError(
+                f"first_pass() read {first:,} rows but second_pass() {second:,}; both must read every row once"
+            )
         choices = dict(self._choices)
         if weights is not None:
             choices.setdefault("averaging", "weighted")
         plans = make_plans([plan.metric for plan in self.plans], self._convention, choices)
-        return evaluate_plans(self._passes, plans, self._convention, choices, weights, self.threads, self._beside)
+        return evaluate_plans(self._passes, plans, self._convention, choices, weights, self.threads, self._side_info)
 
     # -- sharing the work ------------------------------------------------------------------------------------
 
     def merge(self, other: Stream) -> Stream:
-        """Take in what another copy of this stream has found, or counted. Returns this one."""
+        """Add the rows that another copy of this stream has read.
+
+        Parameters
+        ----------
+        other : Stream
+            A copy of this stream, after the first or the second pass over other rows.
+
+        Returns
+        -------
+        Stream
+            This one.
+        """
         if not isinstance(other, Stream):
-            raise TypeError(f"a stream merges with another stream, not with {type(other).__name__}")
+            raise InputTypeError(f"a stream merges with another stream, not with {type(other).__name__}")
         if other._settings() != self._settings():
-            raise ValueError("the streams differ in their truth, metrics or choices; merge copies of one stream")
+            raise InputError("the streams differ in their truth, metrics or choices; merge copies of one stream")
         self._passes.merge(other._passes)
         return self
 
     def reset(self) -> None:
-        """Forget all rows."""
+        """Discard all rows."""
         self._passes.reset()
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"settings": self._settings(), **self._passes.state()}
+    def _state(self) -> dict[str, Any]:
+        return self._passes.state()
 
     def _load(self, state: State) -> None:
         self._passes.load(state)
 
     def __repr__(self) -> str:
-        found, counted = self._passes.seen()
-        rows = f"{found:,} rows found" + (f", {counted:,} counted" if counted else "")
+        first, second = self._passes.seen()
+        rows = f"{first:,} rows in the first pass" + (f", {second:,} in the second" if second else "")
         return f"Stream({', '.join(plan.label for plan in self.plans)}; {rows})"
 
 
@@ -200,17 +261,17 @@ def evaluate_file(
     *,
     convention: str | Convention = "rankstone",
     weights: Weights | None = None,
-    columns: Roles | None = None,
+    columns: ColumnRoles | None = None,
     format: str | None = None,  # noqa: A002
-    beside: Beside | None = None,
+    side_info: SideInfo | None = None,
     threads: int = 0,
     **choices: Value,
 ) -> Result:
-    """Measure a run in a file of any size, batch by batch.
+    """Evaluate a run in a file of any size, in batches.
 
-    One pass is enough if each query's rows lie together in the file; if not, this is noticed and there are two, as
-    `Stream` does them. Without a truth there is one in any case. path: a Parquet file, a folder or a pattern of them,
-    CSV, TSV, JSON or TREC text.
+    One pass is enough if the rows of each query are contiguous in the file; otherwise there are two, as in `Stream`.
+    Without a truth there is always one. path: a Parquet file, a folder or a pattern of them, CSV, TSV, JSON or TREC
+    text.
     """
     if weights is not None:
         choices.setdefault("averaging", "weighted")
@@ -218,37 +279,37 @@ def evaluate_file(
     check_supported(plans, ALONE if truth is None else BATCHES)
     batches = open_batches(path, columns=side_columns(columns, "run", path, [truth]), format=format)
     judged = None if truth is None else _judged(truth, side_columns(columns, "truth", truth, [path]), plans)
-    with watched(f"measuring {os.fspath(path)}") as progress:
+    with watched(f"evaluating {os.fspath(path)}") as progress:
         reader = _Reader(batches, judged, plans, progress)
         source = reader.aligned(threads)
-        return evaluate_plans(source, plans, named, choices, weights, threads, beside).remarked(reader.remarks)
+        return evaluate_plans(source, plans, named, choices, weights, threads, side_info)._with_notes(reader.notes)
 
 
 class _Reader:
-    """A run in batches, gone through in one pass or in two, with ids as strings where any of them are."""
+    """A run in batches, read in one pass or in two, with ids as strings where any of them are."""
 
     def __init__(self, batches: Batches, judged: Columns | None, plans: Sequence[Plan], progress: Progress) -> None:
         self._batches, self._plans, self._progress = batches, plans, progress
-        self.judged, self.remarks = judged, dict[str, None]()
+        self.judged, self.notes = judged, dict[str, None]()
         self._text: set[str] = (
             set() if judged is None else {role for role in _IDS if not is_whole(getattr(judged, role))}
         )
-        self._turned = False  # did ids turn out to be strings that had been whole numbers in this pass
+        self._turned = False  # whether strings follow whole numbers among the ids of this pass
 
     def aligned(self, threads: int) -> Source:
-        """In one pass if each query's rows lie together, else in two; without a truth one is enough in any case."""
-        depths, ways = deepest(depths_of(self._plans)), alignments(self._plans, threads)
+        """In one pass if the rows of each query are contiguous, else in two; without a truth always in one."""
+        depths, options = deepest(depths_of(self._plans)), alignments(self._plans, threads)
         if self.judged is not None:
-            grouped = self._pass(1, lambda truth, rows: one_pass(truth, rows, ways.values(), depths, threads))
+            grouped = self._pass(1, lambda truth, rows: one_pass(truth, rows, options.values(), depths, threads))
             if grouped is not None:
                 return grouped
             check_supported(self._plans, STREAM)
 
         def find(truth: Columns | None, batches: Iterable[Columns]) -> TwoPasses:
-            passes = TwoPasses(truth, ways, depths)
+            passes = TwoPasses(truth, options, depths)
             for rows in batches:
                 if rows.score is None:
-                    STREAM.refuse_no_scores("batch")
+                    STREAM.require_scores("batch")
                 passes.find(rows, threads)
             return passes
 
@@ -260,7 +321,7 @@ class _Reader:
         return passes
 
     def _pass(self, passes: int, go: Callable[[Any, Iterable[Columns]], T]) -> T:
-        """The first of some passes, once more if ids turn out to be strings after it has begun."""
+        """The first of `passes` passes, repeated if strings follow whole numbers among the ids."""
         while True:
             self._turned = False
             rows = self._rows(0, passes)
@@ -270,11 +331,11 @@ class _Reader:
                 return out
 
     def _rows(self, done: int, passes: int) -> Iterator[Columns]:
-        """All batches, where rows without scores are in order; ends where ids turn out to be strings."""
+        """All batches, rows without scores in order; stops where strings follow whole numbers among the ids."""
         total, at, whole = self._batches.total, 0, set[str]()
         for rows, read in self._batches:
-            _refuse_empty(self._plans, rows)
-            self.remarks.update(dict.fromkeys(rows.remarks))
+            _check_empty(self._plans, rows)
+            self.notes.update(dict.fromkeys(rows.notes))
             for role in _IDS:
                 ids = getattr(rows, role)
                 if is_whole(ids) and role in self._text:
@@ -295,43 +356,43 @@ class _Reader:
             self._progress(done * total + read, passes * total)
 
 
-def _refuse_empty(plans: Sequence[Plan], rows: Columns) -> None:
-    """Rows of items cannot tell a query with an empty list from one that is missing, so the two must count the same."""
+def _check_empty(plans: Sequence[Plan], rows: Columns) -> None:
+    """Raise at empty lists where these differ from missing queries, since rows of items have neither."""
     missing = {plan.choices["missing"] for plan in plans} - {"zero"}
     if rows.empty is not None and missing:
-        raise ValueError(
-            f"query {plain_ids(rows.empty[:1])[0]!r} has an empty list, which a run in batches cannot tell from a "
-            f"missing query; missing={missing.pop()!r} needs to: choose missing='zero'"
+        raise InputError(
+            f"query {plain_ids(rows.empty[:1])[0]!r} has an empty list, which a run in batches cannot distinguish "
+            f"from a missing query; missing={missing.pop()!r} needs that: choose missing='zero'"
         )
 
 
 # -- the user's data -------------------------------------------------------------------------------------------
 
 
-def _judged(truth: Any, given: Roles | None, plans: Sequence[Plan]) -> Columns:
+def _judged(truth: Any, columns: ColumnRoles | None, plans: Sequence[Plan]) -> Columns:
     if is_path(truth):
-        truth, given = read_truth(truth, columns=roles_of(given, "truth") or None), None
+        truth, columns = read_truth(truth, columns=roles_of(columns, "truth") or None), None
     if is_sparse(truth):
         truth = from_sparse(truth)
     if has_empty(truth):
         query = plain_ids(empty_queries(as_lists(truth, "truth")))[0]
-        raise ValueError(f"query {query!r} of the truth has no items, and batches are measured by items; leave it out")
-    how = next(iter(alignments(plans).values()))
-    found = one_each(as_columns(truth, "truth", given), how)
-    query, item = (as_numpy(movable(column)) for column in (found.query, found.item))
-    grade = None if found.grade is None else as_numpy(found.grade)
-    return replace(found, query=query, item=item, grade=grade, iteration=None)
+        raise InputError(f"query {query!r} of the truth has no items, which streams do not support; remove it")
+    options = next(iter(alignments(plans).values()))
+    rows = one_each(as_columns(truth, "truth", columns), options)
+    query, item = (as_numpy(movable(column)) for column in (rows.query, rows.item))
+    grade = None if rows.grade is None else as_numpy(rows.grade)
+    return replace(rows, query=query, item=item, grade=grade, iteration=None)
 
 
-def _returned(batch: Rows, given: Roles | None) -> Columns:
+def _returned(batch: Rows, columns: ColumnRoles | None) -> Columns:
     if isinstance(batch, Mapping) and not any(isinstance(column, Mapping) for column in batch.values()):
-        found = find_side(list(batch), "run", roles_of(given, "run"), what="batch")
-        return by_role({role: cast("Column", batch[name]) for role, name in found.items()})
-    return as_columns(batch, "run", given)
+        roles = find_side(list(batch), "run", roles_of(columns, "run"), what="batch")
+        return by_role({role: cast("Column", batch[name]) for role, name in roles.items()})
+    return as_columns(batch, "run", columns)
 
 
 def _identity(truth: Columns) -> str:
-    """What the truth is, in a few letters."""
+    """A digest of the truth."""
     grades = np.ones(len(truth.query)) if truth.grade is None else np.asarray(truth.grade, dtype=np.float64)
-    notes = [np.asarray(part) for part in (truth.weight, *(truth.rows or ())) if part is not None]
-    return identity(truth.query, truth.item, numbers=[grades, *notes])
+    annotations = [np.asarray(part) for part in (truth.weight, *(truth.rows or ())) if part is not None]
+    return identity(truth.query, truth.item, numbers=[grades, *annotations])

@@ -1,1 +1,1 @@
-"""Why a number is what it is, and whose it is."""
+"""How a score is computed, why two scores differ, and which definition produces a reported number."""

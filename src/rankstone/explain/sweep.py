@@ -1,4 +1,4 @@
-"""One metric under many definitions on the same data, what they share computed once; and why two of them differ."""
+"""One metric under many definitions on the same data, with shared parts computed once; and why two of them differ."""
 
 from __future__ import annotations
 
@@ -11,61 +11,63 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from rankstone.align.alignment import Alignment, Floats
+from rankstone.align.ties import TIES
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import conventions
 from rankstone.conventions.plan import Plan, make_plan, make_plans
-from rankstone.data.source import Align, Aligned, Source
-from rankstone.errors import Advice, Hint, QueryError, some
-from rankstone.evaluate.checks import refuse, refuse_strangers, warn_unjudged
-from rankstone.evaluate.means import Outcome, outcome_of
+from rankstone.data.source import Aligned, AlignOptions, Source
+from rankstone.errors import Advice, Hint, InputError, QueryError, some
+from rankstone.evaluate.checks import check_common_items, check_data, warn_unjudged
+from rankstone.evaluate.means import MetricResult, mean_from, outcome_of, range_of, span
 from rankstone.evaluate.values import measured, ratio_of, view_for
 from rankstone.metrics.registry import ByName, Metric
 from rankstone.program.flat import ranking_of
 from rankstone.program.ranking import Ranking, Ratio
 from rankstone.results.answer import Answer, Readable, plain, queries
+from rankstone.results.result import TieRange
 
 T = TypeVar("T")
 
-_FEW = 6  # choices whose every order is tried
-_OPPOSITES = {"item_asc": "item_desc", "reverse_input": "input"}  # where no item comes twice
+_EXACT = 6  # most choices of which all orders are averaged
+_OPPOSITES = {"item_asc": "item_desc", "reverse_input": "input"}  # if no item is repeated
 
 
-class _Read(dict[str, Any]):
-    """Choices that remember which of them were asked for."""
+class _RecordedChoices(dict[str, Any]):
+    """Choices that record which of them are read."""
 
     def __init__(self, choices: ByName) -> None:
         super().__init__(choices)
-        self.asked: dict[str, Any] = {}
+        self.used: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        value = self.asked[name] = super().__getitem__(name)
+        value = self.used[name] = super().__getitem__(name)
         return value
 
 
 class _Memo:
-    """Answers of a function of choices, found again by the choices that it looked at and no others."""
+    """Cached values of a function of choices, by the choices that it reads."""
 
     def __init__(self) -> None:
-        # By a key: by the names of the choices looked at: by what these were.
+        # By key, then by the names of the choices read, then by their values.
         self._answers: dict[Any, dict[tuple[str, ...], dict[tuple[Any, ...], Any]]] = {}
 
     def get(self, key: Any, plan: Plan, make: Callable[[Plan], T]) -> T:
-        known, choices = self._answers.setdefault(key, {}), plan.choices
-        for names, answers in known.items():
-            found = answers.get(tuple(choices[name] for name in names), known)
-            if found is not known:
-                return _given(found)
-        read = _Read(choices)
+        by_names, choices = self._answers.setdefault(key, {}), plan.choices
+        for names, answers in by_names.items():
+            cached = answers.get(tuple(choices[name] for name in names), by_names)
+            if cached is not by_names:
+                return _value_or_raise(cached)
+        read = _RecordedChoices(choices)
         answer: Any
         try:
             answer = make(replace(plan, choices=read))
-        except ValueError as error:  # these choices do not go with each other, or with the data
+        except ValueError as error:  # contradictory choices, or not applicable to the data
             answer = error
-        known.setdefault(tuple(read.asked), {})[tuple(read.asked.values())] = answer
-        return _given(answer)
+        by_names.setdefault(tuple(read.used), {})[tuple(read.used.values())] = answer
+        return _value_or_raise(answer)
 
 
-def _given(answer: Any) -> Any:
+def _value_or_raise(answer: Any) -> Any:
     if isinstance(answer, ValueError):
         raise answer
     return answer
@@ -79,33 +81,47 @@ class _Divided:
 
 
 class Sweep:
-    """A truth and a run, measured under as many definitions as wanted."""
+    """A truth and a run, evaluated under many definitions."""
 
     def __init__(self, source: Source, threads: int = 0) -> None:
         self._source, self._threads = source, threads
-        self._aligned: dict[Align, Aligned] = {}
-        self._found: dict[tuple[Align, tuple[str, ...]], Aligned] = {}  # the same by what plans ask for
+        self._aligned: dict[AlignOptions, Aligned] = {}
+        self._by_plan: dict[tuple[AlignOptions, tuple[str, ...]], Aligned] = {}  # the same by options of plans
         self._ratios, self._outcomes = _Memo(), _Memo()
-        self._rankings: dict[Alignment, Ranking] = {}  # with what definitions share
-        self._plain: dict[str, Any] | None = None  # options that make no difference; None until that was looked at
-        self._tied: dict[bool, bool] = {}  # are there equal scores, as float32 or not
+        self._rankings: dict[Alignment, Ranking] = {}  # with cached intermediate values
+        self._plain: dict[str, Any] | None = None  # options without effect; None: not yet computed
+        self._tied: dict[bool, bool] = {}  # whether there are equal scores, by float32
 
-    def outcome(self, plan: Plan) -> Outcome:
+    def outcome(self, plan: Plan) -> MetricResult:
         """The metric's values and mean under this plan."""
         aligned = self.aligned(plan)
         divided = self._ratio(plan, aligned)
 
-        def average(plan: Plan) -> Outcome:
-            refuse_strangers(plan, aligned)
+        def average(plan: Plan) -> MetricResult:
+            check_common_items(plan, aligned)
             warn_unjudged(self._source, plan.align, aligned)
-            refuse(plan, aligned)
+            check_data(plan, aligned)
             with aligned.naming(plan.label):
                 return outcome_of(plan, measured(plan, divided.ranked, divided.ratio, divided.ranking), None)
 
         return self._outcomes.get((divided,), plan, average)
 
+    def tie_range(self, plan: Plan) -> TieRange | None:
+        """The range of the mean over all orders of tied items, and how many queries they decide; None: no such range.
+
+        A plan that averages over the orders has none.
+        """
+        ranked = self.aligned(plan).ranked
+        if ranked.tied is None or TIES[plan.choices["ties"]].averaged:
+            return None
+        over_orders, outcome = range_of(plan, ranked, None), self.outcome(plan)
+        if over_orders is None or not over_orders.moved.any():
+            return None
+        ends = (mean_from(plan, sums.rounded(), outcome.finish) for sums in over_orders.ends)
+        return TieRange(*span([outcome.mean, *ends]), int(over_orders.moved.sum()))
+
     def value(self, plan: Plan, at: int) -> float:
-        """One query's value, whatever the others and their mean come to; NaN if it does not count."""
+        """The value of one query, independent of the others; NaN if it is not averaged."""
         ranked, ratio = self.ratio(plan)
         alone = np.arange(len(ranked)) == at
         plain = replace(plan, choices={**plan.choices, "averaging": "macro", "no_queries": "nan"})
@@ -115,7 +131,7 @@ class Sweep:
             raise QueryError(f"{plan.label}: {error.problem}", self.aligned(plan).queries[at]) from None
 
     def ratio(self, plan: Plan) -> tuple[Alignment, Ratio]:
-        """The ranking as the metric sees it, and what each query earned over what it could have earned."""
+        """The alignment that the metric reads, and numerator and denominator per query."""
         divided = self._ratio(plan, self.aligned(plan))
         return divided.ranked, divided.ratio
 
@@ -131,11 +147,11 @@ class Sweep:
         return self._ratios.get((aligned, plan.relevance, *plan.arguments.items()), plan, divide)
 
     def _alike(self, plan: Plan, ranked: Alignment) -> Plan:
-        """The plan, or one for all that look at these rankings and see the same: no ties, grades without the others."""
+        """A plan with the same values on this alignment; plans that differ only in choices without effect are equal."""
         grades, tied, nonpositive = ranked.remember("facts", lambda: _facts(ranked))
         rule = plan.relevance
         relevant = grades[grades > rule.threshold if rule.strict else grades >= rule.threshold]
-        lowest = float(relevant[0]) if rule.credit != "clamp" and len(relevant) else math.inf
+        lowest = float(relevant[0]) if rule.credit != "clipped" and len(relevant) else math.inf
         choices = {
             **plan.choices,
             **({} if tied else {"ties": "item_desc"}),
@@ -144,34 +160,34 @@ class Sweep:
         return replace(plan, relevance=rule._replace(threshold=lowest, strict=False), choices=choices)
 
     def aligned(self, plan: Plan) -> Aligned:
-        """The alignment that the plan asks for, or one that is the same for want of ties, repeats or extra queries."""
-        asked = plan.align, plan.notes
-        if asked not in self._found:
-            how = replace(plan.align, zeros=True, threads=self._threads, notes=plan.notes)
+        """The alignment of the plan, or an equal one if there are no ties, repeated items or extra queries."""
+        key = plan.align, plan.annotations
+        if key not in self._by_plan:
+            options = replace(plan.align, keep_zero_grades=True, threads=self._threads, annotations=plan.annotations)
             if self._plain is None:
-                self._plain = self._probe(how)
-            how = replace(how, **self._plain)
-            how = how if self._tied.get(how.float32, True) else replace(how, order="item_desc")
-            self._found[asked] = self._align(how)
-        return self._found[asked]
+                self._plain = self._probe(options)
+            options = replace(options, **self._plain)
+            options = options if self._tied.get(options.float32, True) else replace(options, order="item_desc")
+            self._by_plan[key] = self._align(options)
+        return self._by_plan[key]
 
-    def _align(self, how: Align) -> Aligned:
-        if how not in self._aligned:
-            opposite = _OPPOSITES.get(how.order) if self._plain else None
+    def _align(self, options: AlignOptions) -> Aligned:
+        if options not in self._aligned:
+            opposite = _OPPOSITES.get(options.order) if self._plain else None
             if opposite is not None:
-                found = self._align(replace(how, order=opposite))
-                self._aligned[how] = replace(found, ranked=found.ranked.ties_reversed())
+                reverse = self._align(replace(options, order=opposite))
+                self._aligned[options] = replace(reverse, ranked=reverse.ranked.ties_reversed())
             else:
-                self._aligned[how] = self._source.align(how)
-        return self._aligned[how]
+                self._aligned[options] = self._source.align(options)
+        return self._aligned[options]
 
-    def _probe(self, how: Align) -> dict[str, Any]:
-        """Options of the alignment that make no difference in this data, each with one value for all."""
+    def _probe(self, options: AlignOptions) -> dict[str, Any]:
+        """Options of the alignment without effect on this data, each with one fixed value."""
         same: dict[str, Any] = {"duplicates": "error", "truth_duplicates": "error"}
-        plain = replace(how, **same, order="item_desc", extra_queries=False)
+        plain = replace(options, **same, order="item_desc", extra_queries=False)
         try:
             double, single = (self._align(replace(plain, float32=float32)) for float32 in (False, True))
-        except ValueError:  # an item twice: every option may matter
+        except ValueError:  # a repeated item: every option may matter
             return {}
         self._tied = {False: double.ranked.tied is not None, True: single.ranked.tied is not None}
         return {
@@ -182,7 +198,7 @@ class Sweep:
 
 
 def _facts(ranked: Alignment) -> tuple[Floats, bool, bool]:
-    """The grades that items have or are given where there are none; are any scores equal, and any 0 or less."""
+    """The distinct grades, with 0 and 1; whether there are tied scores, and scores <= 0."""
     grades = np.unique(np.append(ranked.truth_grades, (0.0, 1.0)))
     return grades, ranked.tied is not None, bool((ranked.score <= 0).any())
 
@@ -195,25 +211,26 @@ def _same_ties(first: Alignment, second: Alignment) -> bool:
 
 
 def presets(metric: Metric, choices: ByName) -> dict[str, Plan]:
-    """The metric's plan under every convention that has one."""
-    found = {}
+    """The metric's plan under every convention that defines it."""
+    plans = {}
     for name in conventions:
         try:
-            (found[name],) = make_plans(metric, name, choices)
-        except ValueError:  # noqa: PERF203  it has no such number
+            (plans[name],) = make_plans(metric, name, choices)
+        except ValueError:  # noqa: PERF203  not defined there
             continue
-    return found
+    return plans
 
 
 def options_of(metric: Metric, plans: Mapping[str, Plan]) -> dict[str, list[Any]]:
-    """What each choice can be: the words it has, and whatever some convention makes it."""
+    """Values of each choice: those with names, and those of the conventions."""
     declaration = metric.declaration
     out: dict[str, list[Any]] = {}
     for name in (*declaration.defaults, *CHOICES):
         words = declaration.words(name) if name in declaration.about else CHOICES[name].allowed
         used = [choice_of(plan, name) for plan in plans.values()]
-        known = [word for word in words if (name, word) != ("credit", "weight")]  # who has weights says so
-        out[name] = list(dict.fromkeys([*used, *known]))
+        out[name] = list(dict.fromkeys([*used, *words]))
+        if name == "relevance" and "weighted" not in used:
+            out[name].remove("weighted")  # weights are always requested
     return out
 
 
@@ -223,14 +240,14 @@ def choice_of(plan: Plan, name: str) -> Any:
 
 
 def changed(plan: Plan, changes: ByName) -> Plan:
-    """The plan with some choices made otherwise."""
+    """The plan with changed choices."""
     arguments = {**plan.arguments, **{name: value for name, value in changes.items() if name in plan.arguments}}
     choices = {**plan.choices, **{name: value for name, value in changes.items() if name in plan.choices}}
     return make_plan(plan.metric, arguments, choices)
 
 
 def differences(first: Plan, second: Plan) -> Iterator[str]:
-    """Names of the choices that two plans of a metric make differently."""
+    """Names of the choices in which two plans of a metric differ."""
     for name in (*first.metric.declaration.defaults, *CHOICES):
         if choice_of(first, name) != choice_of(second, name):
             yield name
@@ -239,122 +256,160 @@ def differences(first: Plan, second: Plan) -> Iterator[str]:
 # -- two conventions -----------------------------------------------------------------------------------------
 
 
-class Share(NamedTuple):
-    """What one choice does to the number; where `lowest` and `highest` differ, it depends on the choices before it."""
+class ChoiceEffect(NamedTuple):
+    """The effect of one choice on the value.
+
+    Attributes
+    ----------
+    choice : str
+        Name of the choice.
+    first, second : object
+        Its value in each convention.
+    effect : float
+        Change of the value, averaged over the orders in which the choices are changed (Shapley value).
+    lowest, highest : float
+        Range of the change over these orders.
+    queries : int or None
+        Number of queries whose values change if only this choice is changed; None for a single query.
+    """
 
     choice: str
     first: Any
     second: Any
-    share: float
+    effect: float
     lowest: float
     highest: float
-    queries: int | None  # of the whole set: whose values change if only this choice does, if it can be made alone
+    queries: int | None
 
     @property
-    def moves(self) -> bool:
-        """Does it depend on the choices before it, in the digits that are shown."""
+    def depends_on_order(self) -> bool:
+        """Whether the effect depends on the choices changed before it, to the digits printed."""
         return _signed(self.lowest) != _signed(self.highest)
 
 
 @dataclass(frozen=True, repr=False)
-class Difference(Readable):
-    """Why two conventions give different numbers: the shares add up to `difference`."""
+class ConventionDifference(Readable):
+    """Why the values of two conventions differ: the effects of the choices sum to `difference`.
+
+    Attributes
+    ----------
+    metric : str
+        Name of the metric.
+    query : hashable
+        Id of the query; None is the mean over all queries.
+    queries : int
+        Number of queries.
+    names : tuple of str
+        The two conventions.
+    values : tuple of float
+        Their values.
+    effects : list of ChoiceEffect
+        Effect of each choice on the value, the largest first.
+    no_effect : list of str
+        Choices that differ but do not change the value on this data.
+    """
 
     metric: str
-    query: Hashable  # None: the mean over all queries
+    query: Hashable
     queries: int
     names: tuple[str, str]
     values: tuple[float, float]
-    shares: list[Share]  # the largest first
-    idle: list[str]  # choices that differ, and make no difference here
+    effects: list[ChoiceEffect]
+    no_effect: list[str]
 
     @property
     def difference(self) -> float:
-        """The second number less the first."""
+        """Second value minus first value."""
         return self.values[1] - self.values[0]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """The result as plain dicts, lists and numbers."""
         return {**plain(self), "difference": self.difference}
 
-    def answer(self) -> Answer:
-        """What each choice does to the number."""
-        many = self.query is None
-        moving = [share.choice for share in self.shares if share.moves]
-        table = [["choice", *self.names, "share", *(["lowest", "highest"] * bool(moving)), *(["queries"] * many)]]
-        for share in self.shares:
-            numbers = [share.share, *([share.lowest, share.highest] * bool(moving))]
-            counts = ["-" if share.queries is None else str(share.queries)] * many
-            table.append([share.choice, _word(share.first), _word(share.second), *map(_signed, numbers), *counts])
+    def _answer(self) -> Answer:
+        """The effect of each choice on the value."""
+        mean = self.query is None
+        varying = [row.choice for row in self.effects if row.depends_on_order]
+        table = [["choice", *self.names, "effect", *(["lowest", "highest"] * bool(varying)), *(["queries"] * mean)]]
+        for row in self.effects:
+            numbers = [row.effect, *([row.lowest, row.highest] * bool(varying))]
+            counts = ["-" if row.queries is None else str(row.queries)] * mean
+            table.append([row.choice, _word(row.first), _word(row.second), *map(_signed, numbers), *counts])
         blank = [""] * (len(table[0]) - 4)
         table += [[], ["", *map("{:.4f}".format, self.values), _signed(self.difference), *blank]]
         notes = []
-        if moving:
+        if varying:
             notes.append(
-                f"order matters: what {', '.join(moving)} {'do' if len(moving) > 1 else 'does'} depends on which "
-                "choices change first, and lies between lowest and highest; the share is the mean over the orders"
+                f"order matters: the effect of {', '.join(varying)} depends on which choices are changed first, "
+                "between lowest and highest; effect is the mean over the orders"
             )
-        if self.idle:
-            notes.append(f"also different, but not in effect here: {', '.join(self.idle)}")
-        whose = queries(self.queries) if many else f"query {self.query!r}"
-        return Answer(table, f"{self.metric} of {whose}", notes, align="<<<")
+        if self.no_effect:
+            notes.append(f"different, without effect here: {', '.join(self.no_effect)}")
+        subject = queries(self.queries) if mean else f"query {self.query!r}"
+        return Answer(table, f"{self.metric} of {subject}", notes, align="<<<")
 
 
-def between_conventions(sweep: Sweep, plans: Sequence[Plan], names: Sequence[str], query: Any) -> Difference:
+def between_conventions(
+    sweep: Sweep, plans: Sequence[Plan], names: Sequence[str], query: Hashable
+) -> ConventionDifference:
+    """The effect of each choice in which two plans of a metric differ."""
     first, second = plans
     at = None if query is None else place_of(sweep.aligned(first).queries, query)
-    names_of_choices = list(differences(first, second))
-    asked = {name: choice_of(second, name) for name in names_of_choices}
+    differing = list(differences(first, second))
+    targets = {name: choice_of(second, name) for name in differing}
 
     def plan_of(chosen: frozenset[str]) -> Plan:
-        return changed(first, {name: asked[name] for name in chosen})
+        return changed(first, {name: targets[name] for name in chosen})
 
     def measured(chosen: frozenset[str]) -> float:
         plan = plan_of(chosen)
         return sweep.outcome(plan).mean if at is None else sweep.value(plan, at)
 
     def value(chosen: frozenset[str]) -> float | None:
-        if chosen not in known:
+        if chosen not in values:
             try:
-                found = measured(chosen)
-            except ValueError:  # these choices do not go together
-                found = math.nan
-            known[chosen] = None if math.isnan(found) else found
-        return known[chosen]
+                number = measured(chosen)
+            except ValueError:  # contradictory choices
+                number = math.nan
+            values[chosen] = None if math.isnan(number) else number
+        return values[chosen]
 
-    def moved(name: str) -> int | None:
+    def changed_queries(name: str) -> int | None:
         try:
             ends = (sweep.outcome(plan_of(subset)).values for subset in (frozenset(), frozenset({name})))
             return _unlike(*ends) if at is None else None
         except ValueError:
             return None
 
-    known: dict[frozenset[str], float | None] = {}
-    every = frozenset(names_of_choices)
-    ends = measured(frozenset()), measured(every)  # with their errors
-    matter = [
-        name for name in names_of_choices if value(frozenset({name})) != ends[0] or value(every - {name}) != ends[1]
+    values: dict[frozenset[str], float | None] = {}
+    every = frozenset(differing)
+    ends = measured(frozenset()), measured(every)  # errors are raised
+    relevant = [name for name in differing if value(frozenset({name})) != ends[0] or value(every - {name}) != ends[1]]
+    if value(frozenset(relevant)) != ends[1]:
+        relevant = differing
+    steps = {name: [(1.0, math.nan)] for name in relevant} if math.isnan(sum(ends)) else _steps(relevant, value)
+    effects = [
+        ChoiceEffect(name, choice_of(first, name), targets[name], *_effect(steps[name]), changed_queries(name))
+        for name in relevant
     ]
-    if value(frozenset(matter)) != ends[1]:
-        matter = names_of_choices
-    steps = {name: [(1.0, math.nan)] for name in matter} if math.isnan(sum(ends)) else _steps(matter, value)
-    shares = [Share(name, choice_of(first, name), asked[name], *_share(steps[name]), moved(name)) for name in matter]
-    shares.sort(key=lambda share: -abs(share.share) if not math.isnan(share.share) else 0.0)
-    idle = [name for name in names_of_choices if name not in matter]
+    effects.sort(key=lambda row: -abs(row.effect) if not math.isnan(row.effect) else 0.0)
+    no_effect = [name for name in differing if name not in relevant]
     queries = sweep.aligned(first).queries
-    named = None if at is None else queries[at]
-    return Difference(str(first.metric), named, len(queries), (names[0], names[1]), ends, shares, idle)
+    query_id = None if at is None else queries[at]
+    return ConventionDifference(
+        str(first.metric), query_id, len(queries), (names[0], names[1]), ends, effects, no_effect
+    )
 
 
 def _steps(names: Sequence[str], value: Any) -> dict[str, list[tuple[float, float]]]:
-    """What each choice changes, with a weight, whichever choices have changed before it.
+    """Weights and changes of the value per choice, over the sets of choices changed before it.
 
-    Over all orders (these are Shapley's values) if the choices are few and any of them go together, else along the
-    choices from the first to the last and from the last to the first.
+    Over all orders (Shapley values) if the choices are few and no set of them is contradictory, else over the given
+    order and its reverse.
     """
     steps: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     subsets = [frozenset(subset) for size in range(len(names) + 1) for subset in combinations(names, size)]
-    if len(names) <= _FEW and all(value(subset) is not None for subset in subsets):
+    if len(names) <= _EXACT and all(value(subset) is not None for subset in subsets):
         for subset in subsets:
             weight = 1.0 / (len(names) * math.comb(len(names) - 1, len(subset))) if len(subset) < len(names) else 0.0
             for name in names:
@@ -367,39 +422,37 @@ def _steps(names: Sequence[str], value: Any) -> dict[str, list[tuple[float, floa
         for name in path:
             chosen |= {name}
             here = value(chosen)
-            here = reached if here is None else here  # counted with the next choice that it does go with
+            here = reached if here is None else here  # counted with the next choice that gives a value
             steps[name].append((0.5, here - reached))
             reached = here
     return steps
 
 
-def _share(steps: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
-    share = math.fsum(weight * change for weight, change in steps)
+def _effect(steps: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+    effect = math.fsum(weight * change for weight, change in steps)
     changes = [change for _, change in steps]
     low, high = min(changes), max(changes)
-    return (share, share, share) if math.isclose(low, high, rel_tol=1e-9, abs_tol=1e-12) else (share, low, high)
+    return (effect, effect, effect) if math.isclose(low, high, rel_tol=1e-9, abs_tol=1e-12) else (effect, low, high)
 
 
 def _unlike(before: Floats, after: Floats) -> int:
-    """How many queries have another value, or are in one of the two only."""
+    """Number of queries with different values, or in only one of the two."""
     shared = min(len(before), len(after))
     same = np.isclose(before[:shared], after[:shared], rtol=1e-12, atol=1e-15, equal_nan=True)
     return int((~same).sum()) + abs(len(before) - len(after))
 
 
 def place_of(queries: Sequence[Hashable], query: Hashable) -> int:
-    """Which of the queries is meant; 7 may be written for "7", and the other way round."""
+    """Index of a query; 7 and "7" are the same if only one of them occurs."""
     if query is None:
         if len(queries) == 1:
             return 0
-        raise ValueError(
-            Advice(f"which query? There are {len(queries)}, such as {some(queries)}; give ", Hint("query"))
-        )
+        raise InputError(Advice(f"there are {len(queries)} queries, such as {some(queries)}; pass ", Hint("query")))
     for kind in (lambda query: query, str):
-        found = [at for at, known in enumerate(queries) if kind(known) == kind(query)]
-        if found:
-            return found[0]
-    raise ValueError(f"query {query!r} is not in the truth; there are {len(queries)}, such as {some(queries)}")
+        indices = [at for at, candidate in enumerate(queries) if kind(candidate) == kind(query)]
+        if indices:
+            return indices[0]
+    raise InputError(f"query {query!r} is not in the truth; there are {len(queries)} queries, such as {some(queries)}")
 
 
 def _signed(value: float) -> str:

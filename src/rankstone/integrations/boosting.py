@@ -1,4 +1,4 @@
-"""Metrics for LightGBM, XGBoost and CatBoost while they train. None of them is imported here: they hand over arrays."""
+"""Metrics for LightGBM, XGBoost and CatBoost while they train. They pass arrays, so none of them is imported here."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rankstone.align.alignment import Floats, Ints
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import make_plans
 from rankstone.data.lists import ListPair, labelled
+from rankstone.errors import InputError
 from rankstone.evaluate.measurement import evaluate_source
 from rankstone.metrics.registry import ByName, Metric, Value
 from rankstone.results.result import Result
@@ -23,58 +24,104 @@ if TYPE_CHECKING:
 _HIGHER = ("auc", "pre", "map", "ndcg")  # how names begin that XGBoost's early stopping takes for better when higher
 
 
-class Pool(Protocol):
-    """A `catboost.Pool`, as far as it is looked at."""
+class CatBoostPool(Protocol):
+    """The methods of a `catboost.Pool` that are used."""
 
     def get_label(self) -> Numbers: ...
     def get_group_id_hash(self) -> Numbers | None: ...
 
 
 def lightgbm(metrics: Metrics, *, convention: str | Convention = "lightgbm", **choices: Value) -> _LightGBMMetric:
-    """A metric for LightGBM, both ways: `lgb.train(..., feval=rs.integrations.lightgbm(["ndcg@10", "ap"]))` and
-    `lgb.LGBMRanker().fit(..., eval_metric=rs.integrations.lightgbm(["ndcg@10", "ap"]))`.
+    """A metric for LightGBM, as `feval` of `lgb.train` and as `eval_metric` of `LGBMRanker.fit`.
 
-    Its numbers are called `rs.ndcg@10 (lightgbm)` and so on. For early stopping on the first of them alone, train with
-    `metric="None"` and `lgb.early_stopping(..., first_metric_only=True)`. Weights of rows are averaged by query, as
-    LightGBM does it.
+    The values are named `rs.ndcg@10 (lightgbm)` and so on. For early stopping on the first of them only, train with
+    `metric="None"` and `lgb.early_stopping(..., first_metric_only=True)`. Weights of rows are averaged per query, as
+    in LightGBM.
+
+    Parameters
+    ----------
+    metrics : str, Metric or sequence of these
+        The metrics.
+    convention : str or Convention, default "lightgbm"
+        The definitions of a library or a preset.
+    **choices
+        Any choice of `rs.evaluate`.
+
+    Returns
+    -------
+    callable
+        Pass it to `lgb.train(..., feval=)` or `LGBMRanker().fit(..., eval_metric=)`.
     """
     return _LightGBMMetric(_Hook(metrics, convention, choices))
 
 
 def xgboost(metrics: Metrics, *, convention: str | Convention = "xgboost", **choices: Value) -> _XGBoostMetric:
-    """A metric for XGBoost, both ways: `xgb.train(..., custom_metric=rs.integrations.xgboost("ndcg@10"))` and
-    `xgb.XGBRanker(eval_metric=rs.integrations.xgboost("ndcg@10"))`.
+    """A metric for XGBoost, as `custom_metric` of `xgb.train` and as `eval_metric` of `XGBRanker`.
 
-    Its numbers are called `rs.ndcg@10(xgboost)` and so on; XGBoost rounds what a custom metric says to 6 decimals. For
-    early stopping: `xgb.callback.EarlyStopping(rounds, metric_name="rs.ndcg@10(xgboost)", maximize=True)`. Weights are
-    those of the groups.
+    The values are named `rs.ndcg@10(xgboost)` and so on; XGBoost rounds custom metrics to 6 decimals. For early
+    stopping: `xgb.callback.EarlyStopping(rounds, metric_name="rs.ndcg@10(xgboost)", maximize=True)`. Weights are those
+    of the groups.
 
-    XGBRanker takes one metric, asks it for each query by itself, and averages by its own rule: a query weighs as much
-    as it has rows, and one with a single row counts 1. So the number has a name of its own there,
-    `ndcg@10(rankstone,xgboost,by-rows)`, which XGBRanker's `early_stopping_rounds` takes for better when higher.
+    XGBRanker takes one metric, calls it once per query, and averages by its own rule: the weight of a query is its
+    number of rows, and a query with a single row scores 1. Its value is therefore named
+    `ndcg@10(rankstone,xgboost,by-rows)`, which `early_stopping_rounds` of XGBRanker maximises.
+
+    Parameters
+    ----------
+    metrics : str, Metric or sequence of these
+        The metrics; one for XGBRanker.
+    convention : str or Convention, default "xgboost"
+        The definitions of a library or a preset.
+    **choices
+        Any choice of `rs.evaluate`.
+
+    Returns
+    -------
+    callable
+        Pass it to `xgb.train(..., custom_metric=)` or `xgb.XGBRanker(eval_metric=)`.
     """
     return _XGBoostMetric(_Hook(metrics, convention, choices))
 
 
 def catboost(
-    metric: str | Metric, *pools: Pool, convention: str | Convention = "catboost", **choices: Value
+    metric: str | Metric, *pools: CatBoostPool, convention: str | Convention = "catboost", **choices: Value
 ) -> _CatBoostMetric:
     """An `eval_metric` for CatBoost: `CatBoost({"eval_metric": rs.integrations.catboost("ndcg@10", train, valid)})`.
 
-    CatBoost tells a metric nothing of groups, so it is given the pools it will be asked about, with their group ids;
-    they are told apart by their labels. The number is called `rs.ndcg@10 (catboost)`. It is what early stopping looks
-    at, as with every `eval_metric`.
+    CatBoost does not pass groups to a metric, so the pools are passed here; they are distinguished by their labels. The
+    value is named `rs.ndcg@10 (catboost)`. Early stopping uses it, as any `eval_metric`.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        The metric.
+    *pools : catboost.Pool
+        All pools to evaluate, with group ids.
+    convention : str or Convention, default "catboost"
+        The definitions of a library or a preset.
+    **choices
+        Any choice of `rs.evaluate`.
+
+    Returns
+    -------
+    object
+        An `eval_metric` of CatBoost.
+
+    Raises
+    ------
+    ValueError
+        If there are several metrics, no pools, or a pool without groups.
     """
     hook = _Hook(metric, convention, choices)
     if len(hook.higher) != 1:
-        raise ValueError(f"CatBoost takes one eval_metric, not {', '.join(hook.higher)}")
+        raise InputError(f"CatBoost takes one eval_metric, not {', '.join(hook.higher)}")
     label, higher = next(iter(hook.higher.items()))
-    known = list(map(_Pool, pools))
-    if not known:
-        raise ValueError(
-            "name the pools too, as CatBoost tells a metric nothing of groups: catboost(metric, train, valid)"
+    labelled_pools = list(map(_Pool, pools))
+    if not labelled_pools:
+        raise InputError(
+            "pass the pools too, as CatBoost does not pass groups to a metric: catboost(metric, train, valid)"
         )
-    return _named(hook.name(label), hook, higher, known)
+    return _named(hook.name(label), hook, higher, labelled_pools)
 
 
 def _named(name: str, hook: _Hook, higher: bool, pools: list[_Pool]) -> _CatBoostMetric:
@@ -86,7 +133,7 @@ class _LightGBMMetric:
     def __init__(self, hook: _Hook) -> None:
         self._hook = hook
 
-    # LGBMRanker counts the parameters: a metric of four is told the groups.
+    # LGBMRanker counts the parameters: a metric of four gets the groups.
     def __call__(
         self, first: Any, second: Any, weight: Numbers | None = None, group: Numbers | None = None
     ) -> list[tuple[str, float, bool]]:
@@ -95,14 +142,14 @@ class _LightGBMMetric:
         if hasattr(second, "get_group"):
             labels, scores, weight, group = second.get_label(), first, second.get_weight(), second.get_group()
         if group is None:
-            raise ValueError(
+            raise InputError(
                 "the LightGBM data has no groups: give Dataset(..., group=), or fit(..., group=, eval_group=) of "
                 "LGBMRanker, the number of rows of each query"
             )
         offsets = np.append(0, np.cumsum(np.asarray(group, dtype=np.int64)))
         weights = None if weight is None else _mean_weights(np.asarray(weight, dtype=np.float32), offsets)
-        found = self._hook(labels, scores, offsets, weights)
-        return [(self._hook.name(label), found[label], higher) for label, higher in self._hook.higher.items()]
+        result = self._hook(labels, scores, offsets, weights)
+        return [(self._hook.name(label), result[label], higher) for label, higher in self._hook.higher.items()]
 
 
 class _XGBoostMetric:
@@ -116,18 +163,18 @@ class _XGBoostMetric:
             return self._of_one_query(first, second)
         offsets = np.asarray(second.get_uint_info("group_ptr"), dtype=np.int64)
         if len(offsets) == 0:
-            raise ValueError("the XGBoost data has no groups: give DMatrix(..., qid=) the query of each row")
+            raise InputError("the XGBoost data has no groups: give DMatrix(..., qid=) the query of each row")
         weights = second.get_weight()
-        found = self._hook(second.get_label(), first, offsets, weights if len(weights) else None)
-        return [(_unbroken(self._hook.name(label)), found[label]) for label in self._hook.higher]
+        result = self._hook(second.get_label(), first, offsets, weights if len(weights) else None)
+        return [(_unbroken(self._hook.name(label)), result[label]) for label in self._hook.higher]
 
     def _of_one_query(self, labels: Any, scores: Any) -> float:
         if problem := self._hook.not_for_xgbranker:
-            raise ValueError(f"{problem}; xgb.train(..., custom_metric=) can do it")
+            raise InputError(f"{problem}; xgb.train(..., custom_metric=) can do it")
         offsets = np.array([0, len(labels)])
         value = next(iter(self._hook(labels, scores, offsets, None).values()))
         if np.isnan(value):
-            raise ValueError(
+            raise InputError(
                 "a query has no value, and XGBRanker leaves no query out; xgb.train(..., custom_metric=) can do it"
             )
         return value
@@ -155,7 +202,7 @@ class _CatBoostMetric:
             which = "two of the pools that were given have these labels but other groups" if offsets else (
                 "the pool with these labels was not given"
             )  # fmt: skip
-            raise ValueError(f"cannot tell the groups of {len(labels)} rows: {which}")
+            raise InputError(f"the groups of {len(labels)} rows are unknown: {which}")
         starts = next(iter(offsets.values()))
         weights = None if weight is None else np.asarray(weight)[starts[:-1]]
         return next(iter(self._hook(target, approxes[0], starts, weights).values())), 1.0
@@ -164,10 +211,10 @@ class _CatBoostMetric:
 class _Pool:
     """A pool's labels, and where its groups start."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: CatBoostPool) -> None:
         hashes = pool.get_group_id_hash()
         if hashes is None:
-            raise ValueError("a pool has no groups: give Pool(..., group_id=) the query of each row")
+            raise InputError("a pool has no groups: give Pool(..., group_id=) the query of each row")
         self.labels = np.asarray(pool.get_label(), dtype=np.float32)
         hashes = np.asarray(hashes)
         changes = np.flatnonzero(hashes[1:] != hashes[:-1]) + 1
@@ -186,7 +233,7 @@ class _Hook:
         self._convention, self._choices = find_convention(convention), choices
 
     def name(self, label: str) -> str:
-        """Told apart from the library's own."""
+        """The name, distinct from that of the library's own metric."""
         return self._convention.label(label)
 
     @property
@@ -219,7 +266,7 @@ class _Hook:
         choices = self._choices
         if weights is not None:
             if self._pooled:
-                raise ValueError(f"{self._pooled[0]} is over all rows as one list, and knows no weights")
+                raise InputError(f"{self._pooled[0]} is over all rows as one list, and has no weights")
             choices = {**choices, "averaging": "weighted"}
         grades = np.asarray(labels, dtype=np.float64)
         items = np.arange(len(grades))

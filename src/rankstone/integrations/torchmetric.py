@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,11 @@ from torchmetrics.utilities.data import dim_zero_cat
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Capabilities, check_supported, make_plans
 from rankstone.data.columns import columns
+from rankstone.errors import InputError, InputTypeError
 from rankstone.evaluate.accumulate import Accumulator
 from rankstone.evaluate.means import Sums
 from rankstone.evaluate.partial import settings_of
-from rankstone.metrics.registry import Metric
+from rankstone.metrics.registry import as_tuple
 
 if TYPE_CHECKING:
     from rankstone.typing import Array, Metrics, Run, Truth
@@ -33,17 +34,24 @@ _ROWS = {"preds": torch.float64, "target": torch.float64, "indexes": torch.int64
 
 
 class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
-    """Metrics of batches of scores and labels, reduced over processes as torchmetrics does it.
+    """rankstone's metrics as a `torchmetrics.Metric`, reduced over processes by torchmetrics.
 
-    `metric.update(preds, target, indexes=indexes)` takes rows, as torchmetrics' retrieval metrics do: `indexes` has the
-    query of each row, and a query's rows may come in several batches and processes. All rows are kept then.
-    `metric.update(preds, target, mask=None)` takes matrices of shape (batch, items), one row a query: sums are kept.
-    A query that a sampler repeats, to give each process as many as the others, counts twice.
+    `update(preds, target, indexes=indexes)` takes rows, as torchmetrics' retrieval metrics do; the rows of a query may
+    come in several batches and processes, so all rows are stored. `update(preds, target, mask=None)` takes matrices of
+    shape (batch, items), one row per query, and stores sums; `update(ids, relevant)` takes the ids of the first items
+    and a list of relevant ids per query. A query that a distributed sampler repeats counts twice.
 
-    `compute` gives a number, or a dict by name if there are several metrics. Lightning logs one with
-    `self.log("ndcg", metric)`, several with `self.log_dict(metric)`. The definitions are those of torchmetrics,
-    computed in float64. Choices are made as in `rs.evaluate`, and torchmetrics' own options (`process_group=`,
-    `dist_sync_on_step=`, ...) are taken too.
+    Lightning logs one metric with `self.log("ndcg", metric)`, several with `self.log_dict(metric)`. Values are computed
+    in float64.
+
+    Parameters
+    ----------
+    metrics : str, Metric or sequence of these
+        The metrics.
+    convention : str or Convention, default "torchmetrics"
+        The definitions of a library or a preset.
+    **choices
+        Any choice of `rs.evaluate`, and options of torchmetrics (`process_group=`, `dist_sync_on_step=`, ...).
     """
 
     is_differentiable = False
@@ -54,8 +62,8 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
 
     def __new__(cls, metrics: Metrics, *, convention: str | Convention = "torchmetrics", **choices: Any) -> TorchMetric:
         """Each has a class of its own, since a `MetricCollection` calls its metrics by the names of their classes."""
-        asked = {name: value for name, value in choices.items() if name not in _OPTIONS}
-        label = find_convention(convention).label(", ".join(p.label for p in make_plans(metrics, convention, asked)))
+        own = {name: value for name, value in choices.items() if name not in _OPTIONS}
+        label = find_convention(convention).label(", ".join(p.label for p in make_plans(metrics, convention, own)))
         return _blank(cls, label.replace(".", "_"))  # torch has no dots in names
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -69,15 +77,16 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
         **choices: Any,  # or an option of torchmetrics
     ) -> None:
         super().__init__(**{name: choices.pop(name) for name in _OPTIONS if name in choices})
-        self._asked = metrics if isinstance(metrics, (str, Metric)) else tuple(metrics)
+        self._asked = as_tuple(metrics)
         self._convention, self._choices = find_convention(convention), choices
         plans = self._accumulator().plans
         check_supported(
-            plans, Capabilities(weights="a TorchMetric is given none", notes="a TorchMetric is given grades alone")
+            plans,
+            Capabilities(weights="a TorchMetric is given none", annotations="a TorchMetric is given grades alone"),
         )
         # A MetricCollection takes metrics for one whose states have the same names and, once, the same values.
-        said = repr(settings_of(plans)).encode()
-        self._sums = f"sums_{blake2b(said, digest_size=8).hexdigest()}"
+        settings = repr(settings_of(plans)).encode()
+        self._sums = f"sums_{blake2b(settings, digest_size=8).hexdigest()}"
         self.add_state(self._sums, torch.zeros(len(plans), 3, dtype=torch.float64), dist_reduce_fx="sum")
         for name in _ROWS:
             self.add_state(name, [], dist_reduce_fx="cat")
@@ -87,7 +96,7 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
 
     @property
     def sums(self) -> torch.Tensor:
-        """What the means are made of, a row a metric."""
+        """The sums of the means, one row per metric."""
         return getattr(self, self._sums)
 
     def items(self) -> Iterator[tuple[str, torchmetrics.Metric]]:
@@ -97,29 +106,63 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
     def update(
         self,
         preds: torch.Tensor,
-        target: torch.Tensor,
+        target: Any,
         indexes: torch.Tensor | None = None,
         mask: torch.Tensor | None = None,
     ) -> None:
-        """Measure a batch."""
+        """Add a batch.
+
+        Parameters
+        ----------
+        preds, target : Tensor, or Tensor and list
+            Predicted scores and true grades. Or item ids: preds is a matrix of whole numbers, one row per query, best
+            first (such as the indices of `torch.topk`), and target a list with the relevant ids of each query.
+        indexes : Tensor, optional
+            The query of each row; without it, preds is a matrix with one row per query.
+        mask : Tensor of bool, optional
+            True for real items, False for padding.
+        """
+        if isinstance(target, (list, tuple)):
+            self._add(self._of_ids(preds, target, indexes, mask))
+            return
         if preds.shape != target.shape:
-            raise ValueError(f"preds have shape {tuple(preds.shape)} but target {tuple(target.shape)}")
+            raise InputError(f"preds have shape {tuple(preds.shape)} but target {tuple(target.shape)}")
         if indexes is None:
             if preds.ndim != 2:
-                raise ValueError(
-                    f"without indexes, preds are a matrix of one row a query, not {preds.ndim}-dimensional"
+                raise InputError(
+                    f"without indexes, preds are a matrix of one row per query, not {preds.ndim}-dimensional"
                 )
-            found = self._measured(_array(target), _array(preds), mask=None if mask is None else _array(mask))
-            more = torch.tensor(found.sums(), dtype=torch.float64, device=self.sums.device)
-            setattr(self, self._sums, self.sums + more)
+            self._add(self._measured(_array(target), _array(preds), mask=None if mask is None else _array(mask)))
             return
         if indexes.shape != preds.shape:
-            raise ValueError(f"preds have shape {tuple(preds.shape)} but indexes {tuple(indexes.shape)}")
+            raise InputError(f"preds have shape {tuple(preds.shape)} but indexes {tuple(indexes.shape)}")
         if indexes.is_floating_point():
-            raise TypeError(f"indexes are {indexes.dtype}; they must be whole numbers, the query of each row")
+            raise InputTypeError(f"indexes are {indexes.dtype}; they must be whole numbers, the query of each row")
         keep = slice(None) if mask is None else mask.flatten()
         for name, rows in zip(_ROWS, (preds, target, indexes), strict=True):
             getattr(self, name).append(rows.detach().flatten()[keep].to(_ROWS[name]))
+
+    def _add(self, batch: Accumulator) -> None:
+        more = torch.tensor(batch.sums(), dtype=torch.float64, device=self.sums.device)
+        setattr(self, self._sums, self.sums + more)
+
+    def _of_ids(
+        self, preds: torch.Tensor, target: Sequence[Any], indexes: Any, mask: torch.Tensor | None
+    ) -> Accumulator:
+        if indexes is not None or preds.ndim != 2 or preds.is_floating_point() or len(preds) != len(target):
+            raise InputError(
+                f"target is a list of {len(target)} lists of relevant ids, so preds must be a matrix of ids, one row "
+                f"per query and without indexes, not {preds.dtype} of shape {tuple(preds.shape)}"
+            )
+        if any(plan.choices["unjudged"] == "only_returned" for plan in self._accumulator().plans):
+            raise InputError(
+                f"convention {self._convention.name!r} reads returned items only: relevant ids outside the lists "
+                "would be ignored; write TorchMetric(..., convention='rankstone')"
+            )
+        rows, keep = _array(preds), None if mask is None else _array(mask)
+        run = {at: (row if keep is None else row[keep[at]]).tolist() for at, row in enumerate(rows)}
+        truth = {at: _array(ids).tolist() if torch.is_tensor(ids) else list(ids) for at, ids in enumerate(target)}
+        return self._measured(truth, run)
 
     def sync(self, *args: object, **kwargs: object) -> None:
         """Gather the states of all processes, also where one of them has had no rows."""
@@ -129,15 +172,15 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
         super().sync(*args, **kwargs)
 
     def compute(self) -> torch.Tensor | dict[str, torch.Tensor]:
-        """The means over all queries so far."""
+        """The means over all queries so far: a number, or a dict by name if there are several metrics."""
         sums = self.sums.cpu().numpy()
         if len(self.indexes):
             preds, target, query = (dim_zero_cat(getattr(self, name)).cpu().numpy() for name in _ROWS)
             item = np.arange(len(preds))
-            found = self._measured(
+            batch = self._measured(
                 columns(query=query, item=item, grade=target), columns(query=query, item=item, score=preds)
             )
-            sums = sums + np.array(found.sums())
+            sums = sums + np.array(batch.sums())
         whole = [Sums(top, bottom, int(queries)) for top, bottom, queries in sums.tolist()]
         means = [
             torch.tensor(mean, dtype=torch.float64, device=self.sums.device)
@@ -176,7 +219,7 @@ class _Part(torchmetrics.Metric):  # type: ignore[misc]
 
     def update(self) -> None:
         """Only the whole is updated."""
-        raise TypeError(f"update the TorchMetric that {self._name} is a part of")
+        raise InputTypeError(f"update the TorchMetric that {self._name} is a part of")
 
     def compute(self) -> torch.Tensor:
         return self._whole[0].compute()[self._name]
@@ -200,6 +243,6 @@ class _Part(torchmetrics.Metric):  # type: ignore[misc]
 
 
 def _array(tensor: torch.Tensor) -> NDArray[Any]:
-    """A NumPy array, which knows no bfloat16."""
+    """A NumPy array; bfloat16, which NumPy does not have, as float32."""
     tensor = tensor.detach().cpu()
     return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()

@@ -1,16 +1,16 @@
 """The metrics, one file for each family. Importing this package declares them all."""
 
 from rankstone.metrics import (  # noqa: F401
-    agreement,
+    beyond_accuracy,
     cascade,
-    errors,
+    diversity,
+    fairness,
     gains,
-    groups,
     intents,
     pairs,
     precision,
+    rank_correlation,
+    rating_errors,
     sets,
-    shown,
-    variety,
 )
 from rankstone.metrics.registry import declared as declared

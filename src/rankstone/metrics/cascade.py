@@ -1,4 +1,4 @@
-"""Metrics of a person who reads from the top and stops when satisfied."""
+"""Cascade and user models: expected reciprocal rank and rank-biased precision."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import math
 from functools import partial
 from typing import Annotated, Literal
 
-from rankstone.align.functions import Depth, Values
+from rankstone.align.elementwise import Depth, Values
 from rankstone.metrics.gains import DISCOUNTS, DiscountName, Geometric
-from rankstone.metrics.registry import ByName, Growth, Parameter, by_relevant, metric
+from rankstone.metrics.registry import ByName, Monotonicity, Parameter, by_relevant, metric
 from rankstone.program.ranking import Ranking, Ratio
 
 StopChance = Annotated[
     Literal["exp2", "grade"],
     Parameter(
-        "the chance that a grade satisfies",
+        "probability that an item of a grade satisfies the user",
         {
-            "exp2": "the chance to stop is (2^grade - 1) / 2^max_grade",
-            "grade": "the chance to stop is the grade, from 0 to 1",
+            "exp2": "stopping probability (2^grade - 1) / 2^max_grade",
+            "grade": "stopping probability: the grade, from 0 to 1",
         },
         text={"exp2": "(2^grade - 1) / 2^<max_grade>", "grade": "grade"},
         latex={"exp2": r"\frac{2^{g_i} - 1}{2^{<max_grade>}}", "grade": "g_i"},
@@ -26,9 +26,9 @@ StopChance = Annotated[
 MaxGrade = Annotated[
     float | None,
     Parameter(
-        "the highest grade there is",
-        {None: "the highest grade of the truth, all queries together", ...: "{}"},
-        text={None: "(highest grade of the truth)"},
+        "highest grade of the scale",
+        {None: "highest grade in the truth, over all queries", ...: "{}"},
+        text={None: "(highest grade in the truth)"},
         latex={None: r"g_{\max}"},
         at_least=0,
     ),
@@ -36,8 +36,8 @@ MaxGrade = Annotated[
 RelevantGain = Annotated[
     Literal["binary", "linear"],
     Parameter(
-        "what a relevant item earns",
-        {"binary": "gain is 1 for a relevant item", "linear": "gain is the grade of a relevant item"},
+        "gain of a relevant item",
+        {"binary": "binary gain: 1 if relevant", "linear": "linear gain: the grade of a relevant item"},
         text={"binary": "", "linear": "grade * "},
         latex={"binary": "", "linear": r"g_i \, "},
     ),
@@ -45,18 +45,18 @@ RelevantGain = Annotated[
 BestDivisor = Annotated[
     Literal["none", "best"],
     Parameter(
-        "whether to divide by what the relevant items would earn at the top",
-        {"none": "not divided", "best": "divided by what the relevant items would earn at the top of such a list"},
-        text={"none": "", "best": ", over that of the ideal list"},
-        latex={"none": "", "best": r" \Bigm/ \mathrm{that\ of\ the\ ideal\ list}"},
+        "whether to divide by the value of the ideal ranking",
+        {"none": "not divided", "best": "divided by the value of the ideal ranking of the same length"},
+        text={"none": "", "best": ", divided by the value of the ideal ranking"},
+        latex={"none": "", "best": r" \Bigm/ \mathrm{value\ of\ the\ ideal\ ranking}"},
     ),
 ]
-Persisting = Annotated[float, Parameter("chance to go on to the next place", above=0, below=1)]
+Persisting = Annotated[float, Parameter("probability of continuing to the next rank", above=0, below=1)]
 
 
 def _takes_highest(parameters: ByName) -> str:
-    unsaid = parameters["max_grade"] is None and parameters["stop_chance"] != "grade"
-    return "takes the highest grade of all queries; say it: max_grade=" if unsaid else ""
+    unset = parameters["max_grade"] is None and parameters["stop_chance"] != "grade"
+    return "uses the highest grade over all queries; set max_grade=" if unset else ""
 
 
 def _stops(ranking: Ranking, parameters: ByName) -> Values:
@@ -74,13 +74,13 @@ of_stopping = partial(metric, all_queries=_takes_highest, ends_at_k=True, best_f
 @of_stopping(
     "err",
     aliases=("expected_reciprocal_rank",),
-    formula="sum of R / <discount> * product of 1 - R above, with R = <stop_chance>",
+    formula="sum of R / <discount> times the product of (1 - R) over the items above, where R = <stop_chance>",
     latex=r"\sum_{i \le k} \frac{R_i}{<discount>} \prod_{j < i} (1 - R_j), \quad R_i = <stop_chance>",
-    use="A very relevant item early makes the rest matter little: the reader has found it.",
-    beware="It depends on the highest grade there is; fix it for a whole study, or queries are on different scales.",
-    zeros=False,
-    earns=_satisfies,
-    grows="gains",
+    use_when="After a highly relevant item, the items below it matter little: the user stops.",
+    caveat="It depends on the highest grade; set max_grade for a whole study, so that all values have the same scale.",
+    reads_zero_grades=False,
+    defined_where=_satisfies,
+    monotonicity="gains",
 )
 def err(
     ranking: Ranking,
@@ -90,30 +90,35 @@ def err(
     stop_chance: StopChance = "exp2",
     discount: DiscountName = "rank",
 ) -> Ratio:
-    """Expected value of one over the rank at which a person stops, satisfied.
+    """Expected reciprocal rank: the expected value of 1 / rank at which a user stops, satisfied.
 
-    An item satisfies with probability (2^grade - 1) / 2^max_grade. Without max_grade, the highest grade of the
-    whole truth is taken. stop_chance="grade": the grade is the probability itself, as that of a click.
-    discount="log2(rank+1)" takes DCG's discount in place of the rank. Chapelle et al., 2009.
+    An item satisfies the user with probability (2^grade - 1) / 2^max_grade. Without max_grade, the highest grade of the
+    whole truth is used. stop_chance="grade": the grade is the probability, as a click probability is.
+    discount="log2(rank+1)" uses DCG's discount. Chapelle et al., 2009, doi:10.1145/1645953.1646033.
 
     >>> rs.err(labels=[3, 2, 4], max_grade=4)
     0.633056640625
     """
-    _refuse_grades(ranking, max_grade, stop_chance)
+    _check_grades(ranking, max_grade, stop_chance)
     return Ratio(_cascade(ranking, k, max_grade, stop_chance, discount), ranking.one)
 
 
 @of_stopping(
     "nerr",
-    formula="sum of R / <discount> * product of 1 - R above, over that of the ideal list, with R = <stop_chance>",
+    formula=(
+        "sum of R / <discount> times the product of (1 - R) over the items above, divided by the value of the ideal "
+        "ranking, where R = <stop_chance>"
+    ),
     latex=(
-        r"\frac{\sum_{i \le k} R_i / <discount> \prod_{j < i} (1 - R_j)}{\mathrm{that\ of\ the\ ideal\ list}}, "
+        r"\frac{\sum_{i \le k} R_i / <discount> \prod_{j < i} (1 - R_j)}{\mathrm{value\ of\ the\ ideal\ ranking}}, "
         r"\quad R_i = <stop_chance>"
     ),
-    use="As err, on a scale from 0 to 1 for each query.",
-    beware="The ideal list decides; it needs all grades.",
-    zeros=lambda parameters: parameters["stop_chance"] == "grade",  # in the ideal list they stand before negative ones
-    grows="binary",
+    use_when="As err, normalised to 0..1 per query.",
+    caveat="It depends on the ideal ranking, so all relevant items must be judged.",
+    reads_zero_grades=lambda parameters: (
+        parameters["stop_chance"] == "grade"
+    ),  # in the ideal ranking they are above negative ones
+    monotonicity="binary",
 )
 def nerr(
     ranking: Ranking,
@@ -123,29 +128,31 @@ def nerr(
     stop_chance: StopChance = "exp2",
     discount: DiscountName = "rank",
 ) -> Ratio:
-    """Expected reciprocal rank, over that of the best possible list.
+    """Expected reciprocal rank, divided by that of the ideal ranking.
+
+    Chapelle et al., 2009, doi:10.1145/1645953.1646033.
 
     >>> rs.metrics.nerr(labels=[4, 3, 2])
     1.0
     """
-    _refuse_grades(ranking, max_grade, stop_chance)
+    _check_grades(ranking, max_grade, stop_chance)
     best = _cascade(ranking.ideal(k=k), k, max_grade, stop_chance, discount)
     return Ratio(_cascade(ranking, k, max_grade, stop_chance, discount), best)
 
 
-def _refuse_grades(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) -> None:
+def _check_grades(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) -> None:
     highest = 1.0 if stop_chance == "grade" else max_grade
     if highest is None:
         return
-    why = "no probability; choose stop_chance='exp2'" if stop_chance == "grade" else f"above max_grade={highest:g}"
+    why = "not a probability; choose stop_chance='exp2'" if stop_chance == "grade" else f"above max_grade={highest:g}"
     truth = ranking.ideal("given")
-    truth.refuse_items(truth.grade > highest, f"grade {{:g}} is {why}", truth.grade)
+    truth.raise_at_items(truth.grade > highest, f"grade {{:g}} is {why}", truth.grade)
 
 
 def _cascade(
     ranking: Ranking, k: Depth, max_grade: float | None, stop_chance: StopChance, discount: DiscountName
 ) -> Values:
-    """Sum over items of the chance to stop there, discounted by the rank."""
+    """Sum over items of the stopping probability, discounted by the rank."""
 
     def chances() -> Values:
         ranking.need_order()
@@ -163,31 +170,33 @@ def _stop(ranking: Ranking, max_grade: float | None, stop_chance: StopChance) ->
     return ranking.maximum(2.0 ** (ranking.grade - top) - 2.0**-top, 0.0)
 
 
-def _weighed(ranking: Ranking, gain: RelevantGain) -> Values:
-    """What each item is worth if it is relevant."""
+def _relevant_gain(ranking: Ranking, gain: RelevantGain) -> Values:
+    """The gain of each relevant item."""
     return ranking.credit if gain == "binary" else ranking.relevant_grade
 
 
-def _grows(parameters: ByName) -> Growth:
+def _grows(parameters: ByName) -> Monotonicity:
     if parameters["divisor"] == "none":
-        return "hits" if parameters["gain"] == "binary" else "gains"
+        return "sum of hits" if parameters["gain"] == "binary" else "sum of gains"
     return "share" if parameters["gain"] == "binary" else "share of gains"
 
 
 @metric(
     "rbp",
     spellings={"rbp{x}": "rbp(p={x})"},  # ranx writes rbp.95
-    formula="(1 - <p>) * sum of <gain><p>^(rank - 1) over the relevant items<divisor>",
+    formula="(1 - <p>) * sum over the relevant items of <gain><p>^(rank - 1)<divisor>",
     latex=r"(1 - <p>) \sum_{i \le k} \mathrm{rel}_i \, <gain><p>^{i - 1}<divisor>",
-    use="A model of a reader who goes on to the next item with probability p.",
-    beware="It does not reach 1 on short lists, and p has to be said.",
+    use_when="The user continues to the next rank with probability p (persistence).",
+    caveat="It cannot reach 1 on short lists, and it depends on p: always report p.",
     expected=True,
-    zeros=False,
+    reads_zero_grades=False,
     ends_at_k=True,
-    best_first=lambda ranking, parameters: _weighed(ranking, parameters["gain"]),
-    earns=by_relevant,
-    grows=_grows,
-    reach=lambda parameters: math.ceil(-60 / math.log2(parameters["p"])),  # what is left is less than a float can say
+    best_first=lambda ranking, parameters: _relevant_gain(ranking, parameters["gain"]),
+    defined_where=by_relevant,
+    monotonicity=_grows,
+    max_depth=lambda parameters: math.ceil(
+        -60 / math.log2(parameters["p"])
+    ),  # the remaining weight is below the precision of a float
 )
 def rbp(
     ranking: Ranking,
@@ -197,17 +206,17 @@ def rbp(
     gain: RelevantGain = "binary",
     divisor: BestDivisor = "none",
 ) -> Ratio:
-    """Relevant items met by a person who goes on to the next place with probability p.
+    """Rank-biased precision: the expected rate of relevant items seen by a user who continues with probability p.
 
-    Moffat and Zobel, 2008. gain="linear" weighs each item by its grade; divisor="best" divides by what the relevant
-    items would earn at the top of a list of this length.
+    Moffat and Zobel, 2008, doi:10.1145/1416950.1416952. gain="linear" weights each item by its grade; divisor="best"
+    divides by the value of the ideal ranking of the same length.
 
     >>> rs.rbp([1, 3, 2], truth=[1, 2], p=0.5)
     0.625
     """
 
-    def earned(items: Ranking, depth: Depth) -> Values:
-        return items.discounted(_weighed(items, gain), Geometric(p, 1.0 - p), depth)
+    def total(items: Ranking, depth: Depth) -> Values:
+        return items.discounted(_relevant_gain(items, gain), Geometric(p, 1.0 - p), depth)
 
-    best = ranking.one if divisor == "none" else earned(ranking.ideal(k=k), ranking.places(k, "min(k,retrieved)"))
-    return Ratio(earned(ranking, k), best)
+    best = ranking.one if divisor == "none" else total(ranking.ideal(k=k), ranking.places(k, "min(k,retrieved)"))
+    return Ratio(total(ranking, k), best)

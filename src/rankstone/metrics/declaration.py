@@ -10,7 +10,7 @@ import inspect
 import operator
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
@@ -30,6 +30,8 @@ from typing import (
     get_type_hints,
 )
 
+from rankstone.errors import InputError, InputTypeError
+
 Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
 ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
 T = TypeVar("T")
@@ -41,40 +43,74 @@ T = TypeVar("T")
 class Parameter:
     """What a parameter means, how its values read in a definition, and what it can be.
 
-    It stands in the annotation, `p: Annotated[float, Parameter("chance to go on", above=0, below=1)]`; words and types
+    It stands in the annotation, `p: Annotated[float, Parameter("chance to go on", above=0, below=1)]`; labels and types
     come from there too.
+
+    Parameters
+    ----------
+    meaning : str
+        What it is, in a few words.
+    labels : dict, optional
+        How each value reads in a definition.
+    hidden : tuple, optional
+        Values that a definition does not mention.
+    text, latex : dict, optional
+        How each value reads in the formula.
+    above, below, at_least, at_most : float, optional
+        Limits of a number.
+    applies_when : tuple of a name and a tuple of values, optional
+        Another parameter and its values with which this one has an effect.
+    allowed : tuple, optional
+        The values it can have; by default those of the annotation.
+    types : frozenset, optional
+        The types it can have; by default those of the annotation.
     """
 
     meaning: str = ""
-    words: Mapping[Any, str] = field(default_factory=dict)  # by value; `...` for any other, with {} for it
-    quiet: tuple[Any, ...] = ()  # values that go without saying
+    labels: Mapping[Any, str] = field(default_factory=dict)  # by value; `...` for any other, with {} for it
+    hidden: tuple[Any, ...] = ()  # values that go without saying
     text: Mapping[Any, str] = field(default_factory=dict)  # how values read inside a formula, where not as they are
     latex: Mapping[Any, str] = field(default_factory=dict)  # the same
     above: float | None = None
     below: float | None = None
     at_least: float | None = None
     at_most: float | None = None
-    when: tuple[str, Any] | None = None  # another parameter, and its only value for which this one matters
+    applies_when: tuple[str, tuple[Any, ...]] | None = None  # another parameter, and its values for which this matters
     allowed: tuple[Any, ...] = ()
     types: frozenset[Any] = frozenset()
 
     def matters(self, arguments: ByName) -> bool:
-        """Does it change anything, beside the other parameters."""
-        return self.when is None or arguments.get(self.when[0]) == self.when[1]
+        """Does it change anything, with these values of the other parameters.
+
+        Parameters
+        ----------
+        arguments : dict
+            All parameters of the metric, by name.
+        """
+        other, values = self.applies_when or ("", ())
+        return other not in arguments or arguments[other] in values
 
     def check(self, name: str, value: Value) -> None:
-        """Refuse what it cannot be."""
+        """Raise an error for a value that it cannot have.
+
+        Parameters
+        ----------
+        name : str
+            What the error calls it.
+        value : object
+            The value.
+        """
         if self.allowed and value in self.allowed:
             return
         table = isinstance(value, tuple) and any(get_origin(kind) is Mapping for kind in self.types)
         if self.allowed and not table and not (self.types & {int, float} and isinstance(value, Real)):
-            raise ValueError(f"{name}={value!r}; choose from {', '.join(map(repr, self.allowed))}")
+            raise InputError(f"{name}={value!r}; choose from {', '.join(map(repr, self.allowed))}")
         if table or (value is None and type(None) in self.types):
             return
         if self.types & {int, float} and (isinstance(value, bool) or not isinstance(value, Real)):
-            raise TypeError(f"{name}={value!r} is not a number")
+            raise InputTypeError(f"{name}={value!r} is not a number")
         if int in self.types and float not in self.types and not float(value).is_integer():
-            raise TypeError(f"{name}={value!r} is not a whole number")
+            raise InputTypeError(f"{name}={value!r} is not a whole number")
         low, high = self.above if self.at_least is None else self.at_least, self.below or self.at_most
         if (
             (self.above is not None and not value > self.above)
@@ -83,15 +119,23 @@ class Parameter:
             or (self.at_most is not None and not value <= self.at_most)
         ):
             span = f"lie between {low:g} and {high:g}" if high is not None else f"be above {low:g}"
-            raise ValueError(f"{name} must {span}, not {value!r}")
+            raise InputError(f"{name} must {span}, not {value!r}")
 
-    def say(self, name: str, value: Value) -> str:
-        """The value in a few words; nothing where it is the ordinary one."""
+    def describe(self, name: str, value: Value) -> str:
+        """The value in a few words; an empty text for the default.
+
+        Parameters
+        ----------
+        name : str
+            The parameter's name.
+        value : object
+            The value.
+        """
         if isinstance(value, tuple):  # a table
             return f"{name} {dict(value)}"
-        if value in self.quiet:
+        if value in self.hidden:
             return ""
-        return self.words.get(value, self.words.get(..., f"{name.replace('_', ' ')} {{}}")).format(value)
+        return self.labels.get(value, self.labels.get(..., f"{name.replace('_', ' ')} {{}}")).format(value)
 
 
 def _about(hint: Any) -> Parameter:
@@ -111,14 +155,14 @@ def depth(k: SupportsIndex) -> int:
     """A cutoff: a whole number from 1."""
     try:
         if isinstance(k, bool):
-            raise TypeError
+            raise InputTypeError
         number = operator.index(k)
     except TypeError:
-        raise TypeError(f"k must be a whole number from 1, not {k!r}") from None
+        raise InputTypeError(f"k must be a whole number from 1, not {k!r}") from None
     if number < 1:
-        raise ValueError(f"k must be a whole number from 1, not {number}")
+        raise InputError(f"k must be a whole number from 1, not {number}")
     if number.bit_length() > 1000:
-        raise ValueError("k must be a whole number from 1, not one of more than 300 digits")
+        raise InputError("k must be a whole number from 1, not one of more than 300 digits")
     return number
 
 
@@ -126,8 +170,8 @@ def depth(k: SupportsIndex) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Declared:
-    """A function with a name, whose keyword arguments are parameters that its annotations tell about."""
+class DeclaredFunction:
+    """A function with a name, whose keyword arguments are parameters, described by their annotations."""
 
     name: str
     function: Callable[..., Any]
@@ -177,12 +221,12 @@ class Declared:
             self.about[parameter].check(f"{self.name}: {parameter}", value)
 
 
-def is_built_in(declaration: Declared) -> bool:
+def is_built_in(declaration: DeclaredFunction) -> bool:
     """Is it one of the package's own."""
     return declaration.function.__module__.startswith("rankstone.")
 
 
-Row = TypeVar("Row", bound=Declared)
+Row = TypeVar("Row", bound=DeclaredFunction)
 
 
 class Listing(Mapping[str, T]):
@@ -219,12 +263,12 @@ class Registry(Listing[T], Generic[Row, T]):
         names = {alias.lower(): alias for alias in (row.name, *row.aliases)}
         for alias in names.values():
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", alias):
-                raise ValueError(f"{alias!r} cannot be {self._kind}'s name: use letters, digits and _")
+                raise InputError(f"{alias!r} cannot be {self._kind}'s name: use letters, digits and _")
         if before is not None and is_built_in(before) and not is_built_in(row):
-            raise ValueError(f"{row.name!r} is {self._kind} of rankstone's own; choose another name")
+            raise InputError(f"{row.name!r} is {self._kind} of rankstone's own; choose another name")
         for lower, alias in names.items():
             if self.names.get(lower, row.name) != row.name:
-                raise ValueError(f"{kind} name {alias!r} is already an alias of {self.names[lower]!r}")
+                raise InputError(f"{kind} name {alias!r} is already an alias of {self.names[lower]!r}")
         self.names.update(dict.fromkeys(names, row.name))
         self.rows[row.name] = row
         for forget in self.on_declare:
@@ -233,19 +277,18 @@ class Registry(Listing[T], Generic[Row, T]):
 
     def find(self, name: str | Row) -> Row:
         """The row of a name or an alias, whatever its case; a row as it is."""
-        if isinstance(name, Declared):
+        if isinstance(name, DeclaredFunction):
             return name
         known = self.names.get(name.lower()) if isinstance(name, str) else None
         if known is None:
-            raise ValueError(self.unknown(name))
+            raise InputError(self.unknown(name))
         return self.rows[known]
 
     def unknown(self, text: object, word: str | None = None) -> str:
         """An error's text, of a name that there is not; word: the name inside a longer text."""
         word = word or str(text)
-        near = nearest(word, self.names)
-        meant = None if near is None else str(text).replace(word, self.names[near], 1)
-        return unknown_word(self._kind.split()[1], text, meant, sorted(self.rows))
+        meant = dict.fromkeys(str(text).replace(word, self.names[near], 1) for near in nearest(word, self.names, 5))
+        return unknown_word(self._kind.split()[1], text, sorted(self.rows), meant)
 
     def __getitem__(self, name: str) -> T:
         try:
@@ -274,26 +317,38 @@ class Registry(Listing[T], Generic[Row, T]):
         return self.rows[name].entry
 
 
-def nearest(word: object, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant; None where all are far off."""
-    import difflib  # a quick start: most words are known
+def nearest(word: object, names: Iterable[str], most: int = 1) -> list[str]:
+    """The names that were probably meant, the nearest first; none where all are far off."""
+    import difflib  # a quick start: most names are right
 
-    return next(iter(difflib.get_close_matches(str(word).lower(), list(known), n=1, cutoff=0.7)), None)
+    return difflib.get_close_matches(str(word).lower()[:200], list(names), n=most, cutoff=0.7)
 
 
-def unknown_word(what: str, word: object, meant: str | None, known: Iterable[str]) -> str:
-    """An error's text: what is not known, what was probably meant, and what there is."""
-    hint = "known" if meant is None else f"did you mean {meant!r}? Known"
-    return f"unknown {what} {word!r}; {hint}: {', '.join(known)}"
+def some_of(names: Sequence[str], most: int = 5) -> str:
+    """The names, or the first of many."""
+    more = len(names) - most
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:most])} and {more} more"
+
+
+def unknown_word(what: str, word: object, names: Iterable[str], meant: Iterable[str] | None = None) -> str:
+    """An error's text: what is unknown, and at most five names that may have been meant.
+
+    meant: these, where they are not simply the nearest names.
+    """
+    names = list(names)
+    near = nearest(word, names, 5) if meant is None else list(meant)
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {some_of(names)}"
+    shown = repr(word) if len(str(word)) <= 100 else f"{str(word)[:100]!r}..."
+    return f"unknown {what} {shown}; {hint}"
 
 
 # -- written forms -------------------------------------------------------------------------------------------
 
 # Parameters and their words as ir_measures has them.
-_PARAMETERS = {"rel": "threshold", "dcg": "gain", "gains": "gain", "judged_only": "known"}
+_PARAMETERS = {"rel": "threshold", "dcg": "gain", "gains": "gain", "judged_only": "unjudged"}
 _WORDS = {
-    ("dcg", "log2"): "linear", ("dcg", "exp-log2"): "exp2", ("judged_only", True): "judged",
-    ("judged_only", False): "truth",
+    ("dcg", "log2"): "linear", ("dcg", "exp-log2"): "exp2", ("judged_only", True): "condensed",
+    ("judged_only", False): "nonrelevant",
 }  # fmt: skip
 
 
@@ -317,29 +372,30 @@ def text_parts(text: str) -> list[str]:
     return parts
 
 
-def read_arguments(text: str, declaration: Declared, arguments: str) -> dict[str, Value]:
+def read_arguments(text: str, declaration: DeclaredFunction, arguments: str) -> dict[str, Value]:
     """The parameters in a written form: `(p=0.8)`."""
     try:
         call = ast.parse(f"f{arguments}", mode="eval").body
-    except SyntaxError:
+    except (SyntaxError, MemoryError, RecursionError, ValueError):  # nested too deeply, or a null character
         call = None
     if not isinstance(call, ast.Call):
-        raise ValueError(f"cannot read the parameters of {text!r}; write them like 'rbp(p=0.8)'")
+        raise InputError(f"cannot read the parameters of {text[:200]!r}; write them like 'rbp(p=0.8)'")
     if len(call.args) > len(declaration.defaults):
-        raise ValueError(f"{text!r}: {declaration.name} takes {', '.join(declaration.defaults) or 'no parameters'}")
+        raise InputError(f"{text!r}: {declaration.name} takes {', '.join(declaration.defaults) or 'no parameters'}")
     by_name = ((keyword.arg, keyword.value) for keyword in call.keywords)
     pairs = [*zip(declaration.defaults, call.args, strict=False), *by_name]
     out: dict[str, Value] = {}
     for spelt, node in pairs:
         parameter = spelt if spelt is None or spelt in declaration.defaults else _PARAMETERS.get(spelt, spelt)
         if parameter is None or parameter in out:
-            raise ValueError(f"{text!r}: parameter {parameter!r} is given twice or has no name")
+            raise InputError(f"{text!r}: parameter {parameter!r} is given twice or has no name")
         if isinstance(node, ast.Name):  # a bare word stands for itself
             out[parameter] = node.id
             continue
         try:
             value = ast.literal_eval(node)
-        except ValueError:
-            raise ValueError(f"{text!r}: {parameter}={ast.unparse(node)} is not a plain value") from None
+        except (ValueError, MemoryError, RecursionError):
+            shown = ast.get_source_segment(f"f{arguments}", node) or ""
+            raise InputError(f"{text[:200]!r}: {parameter}={shown[:100]} is not a plain value") from None
         out[parameter] = _WORDS.get((spelt or "", value), value) if isinstance(value, (str, bool)) else value
     return out

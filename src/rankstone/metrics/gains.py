@@ -1,37 +1,38 @@
-"""Metrics of graded relevance: what the items are worth, discounted by how far down they stand."""
+"""Cumulative gain metrics of graded relevance: CG, DCG and nDCG."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from rankstone.align.functions import Depth, Discount, Functions, Values
-from rankstone.metrics.registry import ByName, Growth, Parameter, metric
+from rankstone.align.elementwise import Depth, Discount, Functions, Values
+from rankstone.errors import InputError
+from rankstone.metrics.registry import ByName, Monotonicity, Parameter, metric
 from rankstone.program.ranking import Ranking, Ratio
 
-Gain = Annotated[
-    Any,
-    Parameter(
-        "what a grade is worth: linear, exp2 (or exp with another base), binary, or a table such as {0: 0, 1: 3}",
-        {
-            "linear": "gain is the grade",
-            "exp2": "gain is 2^grade - 1",
-            "binary": "gain is 1 for a relevant item",
-            ...: "gain {}",
-        },
-    ),
-]
+GAIN = Parameter(
+    "gain of a grade: linear, exp2 (or exp with another base), binary, or a table such as {0: 0, 1: 3}",
+    {
+        "linear": "linear gain: the grade",
+        "exp2": "exponential gain: 2^grade - 1",
+        "binary": "binary gain: 1 if relevant",
+        ...: "gain {}",
+    },
+)
+Gain = Annotated[Any, GAIN]
+# The words of the formula of nDCG: "DCG with linear gain".
+NdcgGain = Annotated[Any, replace(GAIN, text={"linear": "linear gain", "binary": "binary gain", ...: "gain {}"})]
 Negative = Annotated[
     Literal["zero", "signed", "error"],
     Parameter(
-        "what a negative grade is worth",
+        "gain of a negative grade",
         {
-            "zero": "negative grades count 0",
-            "signed": "negative grades count against",
+            "zero": "negative grades have gain 0",
+            "signed": "negative grades have negative gain",
             "error": "a negative grade is an error",
         },
     ),
@@ -39,33 +40,35 @@ Negative = Annotated[
 BelowThreshold = Annotated[
     Literal["gain", "no_gain"],
     Parameter(
-        "what a grade below the threshold has",
-        {"gain": "a grade below the threshold has its gain", "no_gain": "no gain below the threshold"},
-        quiet=("gain",),
+        "gain of a grade below the relevance threshold",
+        {"gain": "grades below the threshold have their gain", "no_gain": "grades below the threshold have gain 0"},
+        hidden=("gain",),
     ),
 ]
-DiscountName = Annotated[
+DISCOUNT = Parameter(
+    "rank discount: the gain is divided by it",
+    {
+        "log2(rank+1)": "discount log2(rank+1)",
+        "log2(max(rank,2))": "discount log2(rank), 1 at ranks 1 and 2",
+        "ln(rank+1)": "discount ln(rank+1)",
+        "rank": "discount by the rank",
+    },
+)
+DiscountName = Annotated[Literal["log2(rank+1)", "log2(max(rank,2))", "ln(rank+1)", "rank"], DISCOUNT]
+NdcgDiscount = Annotated[
     Literal["log2(rank+1)", "log2(max(rank,2))", "ln(rank+1)", "rank"],
-    Parameter(
-        "what a gain is divided by, further down the list",
-        {
-            "log2(rank+1)": "divided by log2(rank+1): 1, 1.58, 2 ...",
-            "log2(max(rank,2))": "divided by log2(rank), and not at all at ranks 1 and 2",
-            "ln(rank+1)": "divided by the natural logarithm of rank + 1",
-            "rank": "divided by the rank",
-        },
-    ),
+    replace(DISCOUNT, text={"log2(rank+1)": "", ...: " and discount {}"}),
 ]
 IdealItems = Annotated[
     Literal["judged", "nonzero", "retrieved", "ones", "given"],
     Parameter(
-        "which items make the ideal list",
+        "which items are in the ideal ranking",
         {
-            "judged": "ideal list of all judged items",
-            "nonzero": "ideal list of all items judged other than 0",
-            "retrieved": "ideal list of the judged items in the run",
-            "ones": "ideal list of k relevant items",
-            "given": "ideal list of all judged items, in the order of the truth where that is a list of grades",
+            "judged": "ideal ranking of all judged items",
+            "nonzero": "ideal ranking of all items with a non-zero grade",
+            "retrieved": "ideal ranking of the judged items that were returned",
+            "ones": "ideal ranking of k relevant items",
+            "given": "ideal ranking of all judged items, in the order of the truth if that is a list of grades",
         },
     ),
 ]
@@ -73,39 +76,43 @@ DcgDivisor = Annotated[
     Literal["none", "relevant"],
     Parameter(
         "whether to divide by the number of relevant items",
-        {"none": "not divided", "relevant": "divided by the number of relevant items, or by what these weigh"},
-        text={"none": "", "relevant": ", over relevant"},
+        {"none": "not divided", "relevant": "divided by the number of relevant items, or by their total weight"},
+        text={"none": "", "relevant": ", divided by the number of relevant items"},
         latex={"none": "", "relevant": r" \Bigm/ \mathrm{relevant}"},
     ),
 ]
 IdealSign = Annotated[
     Literal["any", "positive"],
     Parameter(
-        "whether an ideal list may earn 0 or less",
+        "whether the ideal DCG may be negative",
         {
-            "any": "an ideal list may earn less than 0",
-            "positive": "nothing could be earned where the ideal list earns no more than 0",
+            "any": "the ideal DCG may be negative",
+            "positive": "undefined if the ideal DCG is not positive",
         },
-        quiet=("any",),
+        hidden=("any",),
     ),
 ]
 IdealDepth = Annotated[
     Literal["k", "min(k,retrieved)", "all"],
     Parameter(
-        "how deep the ideal list goes",
-        {"k": "cut at k", "min(k,retrieved)": "cut at k or the length of the list", "all": "not cut"},
+        "cutoff of the ideal ranking",
+        {
+            "k": "ideal ranking cut at k",
+            "min(k,retrieved)": "ideal ranking cut at k and at the number of returned items",
+            "all": "ideal ranking not cut",
+        },
     ),
 ]
 
 
 def reciprocal(f: Functions, rank: Values) -> Values:
-    """One over the rank."""
+    """The reciprocal rank, 1 / rank."""
     return 1.0 / rank
 
 
 @dataclass(frozen=True)
 class Geometric:
-    """p^(rank - 1), of a person who goes on to the next place with probability p; times what the first one counts."""
+    """The geometric discount first * p^(rank - 1): the user continues to the next rank with probability p."""
 
     p: float
     first: float = 1.0
@@ -123,61 +130,61 @@ DISCOUNTS: Mapping[str, Discount] = {
 
 
 def gains(ranking: Ranking, gain: Gain, negative: Negative, below_threshold: BelowThreshold) -> Values:
-    """What each item is worth under a named gain."""
+    """The gain of each item."""
     key = ("gains", gain, negative, below_threshold)
-    return ranking.remember(key, lambda: ranking.weighted(_worth(ranking, gain, negative, below_threshold)))
+    return ranking.remember(key, lambda: ranking.weighted(_gain_of(ranking, gain, negative, below_threshold)))
 
 
-def _worth(ranking: Ranking, gain: Gain, negative: Negative, below_threshold: BelowThreshold) -> Values:
+def _gain_of(ranking: Ranking, gain: Gain, negative: Negative, below_threshold: BelowThreshold) -> Values:
     grade = ranking.grade
     if below_threshold == "no_gain":
-        return ranking.where(ranking.relevance(grade) > 0, _worth(ranking, gain, negative, "gain"), 0.0)
+        return ranking.where(ranking.relevance(grade) > 0, _gain_of(ranking, gain, negative, "gain"), 0.0)
     if gain == "binary":
         return ranking.relevance(grade)
     if isinstance(gain, tuple):
         return ranking.looked_up(grade, gain)
     base = _base(gain)
-    worth = grade
+    value = grade
     if base is not None:
-        worth = exponential(ranking, base, grade)
-        ranking.refuse_items(worth == math.inf, f"grade {{:g}} is too large for gain {gain!r}", grade)
-    return ranking.maximum(worth, 0.0) if negative == "zero" else worth
+        value = exponential(ranking, base, grade)
+        ranking.raise_at_items(value == math.inf, f"grade {{:g}} is too large for gain {gain!r}", grade)
+    return ranking.maximum(value, 0.0) if negative == "zero" else value
 
 
 def exponential(f: Functions, base: float, grade: Values) -> Values:
-    """The gain by which each grade is worth so many times the one below, and a little more: 2^grade - 1."""
+    """The exponential gain: base^grade - 1."""
     return f.power(base, grade) - 1.0
 
 
 def _base(gain: Gain) -> float | None:
-    """Of an exponential gain; None for the grade itself."""
+    """The base of an exponential gain; None for linear gain."""
     if gain == "linear":
         return None
     match = re.fullmatch(r"exp(\d+(?:\.\d+)?)", gain) if isinstance(gain, str) else None
     if match is None or not float(match[1]) > 1:
-        raise ValueError(f"gain {gain!r}; choose from 'linear', 'exp2', 'binary' or a table such as {{0: 0, 1: 3}}")
+        raise InputError(f"gain {gain!r}; choose from 'linear', 'exp2', 'binary' or a table such as {{0: 0, 1: 3}}")
     return float(match[1])
 
 
-def _refuse_grades(ranking: Ranking, gain: Gain, negative: Negative) -> None:
-    if ranking.listed and isinstance(gain, tuple) and dict(gain).get(0) != 0:
-        ranking.refuse(
+def _check_grades(ranking: Ranking, gain: Gain, negative: Negative) -> None:
+    if ranking.returned_only and isinstance(gain, tuple) and dict(gain).get(0) != 0:
+        ranking.raise_where(
             ranking.placed < ranking.retrieved,
-            "known='returned' gives items that nobody judged grade 0, and the gain table has no gain of 0 for it; "
-            "write 0: 0, or judge every item that the run returned:",
+            "unjudged='only_returned' gives unjudged items grade 0, and the gain table does not map grade 0 to gain 0; "
+            "add 0: 0, or judge every returned item:",
         )
     if negative == "error":
         truth = ranking.ideal("given")
-        truth.refuse_items(truth.grade < 0, "grade {:g} is negative; choose negative='zero' or 'signed'", truth.grade)
+        truth.raise_at_items(truth.grade < 0, "grade {:g} is negative; choose negative='zero' or 'signed'", truth.grade)
 
 
 def _values_zero(parameters: ByName) -> bool:
-    """A table may give a gain to grade 0."""
+    """A gain table may map grade 0 to a gain."""
     return isinstance(parameters["gain"], tuple)
 
 
 def _places_zero(parameters: ByName) -> bool:
-    """In some ideal lists an item judged 0 holds a place before others that count."""
+    """In some ideal rankings an item with grade 0 is ranked above others with a gain."""
     return _values_zero(parameters) or parameters["ideal"] == "given" or parameters["negative"] == "signed"
 
 
@@ -185,10 +192,10 @@ def _gains(ranking: Ranking, parameters: ByName) -> Values:
     return gains(ranking, parameters["gain"], parameters["negative"], parameters["below_threshold"])
 
 
-def _sum_grows(parameters: ByName) -> Growth | None:
-    """A sum of gains grows with each of them, unless a table says what these are, or it is divided."""
-    known = not isinstance(parameters["gain"], tuple) and parameters.get("divisor", "none") == "none"
-    return "gains" if known else None
+def _sum_grows(parameters: ByName) -> Monotonicity | None:
+    """A sum of gains grows with each gain, unless the gains are a table or the sum is divided."""
+    plain = not isinstance(parameters["gain"], tuple) and parameters.get("divisor", "none") == "none"
+    return "sum of gains" if plain else None
 
 
 def _any_gain(ranking: Ranking, parameters: ByName) -> Values:
@@ -196,16 +203,18 @@ def _any_gain(ranking: Ranking, parameters: ByName) -> Values:
     return truth.highest(truth.abs(_gains(truth, parameters)))
 
 
-graded = partial(metric, expected=True, ends_at_k=True, best_first=_gains, weighs=True)
-of_gains = partial(graded, zeros=_values_zero, bounds=(0, math.inf), earns=_any_gain, grows=_sum_grows)
+graded = partial(metric, expected=True, ends_at_k=True, best_first=_gains, weightable=True)
+of_gains = partial(
+    graded, reads_zero_grades=_values_zero, bounds=(0, math.inf), defined_where=_any_gain, monotonicity=_sum_grows
+)
 
 
 @of_gains(
     "cg",
     formula="sum of <gain>",
     latex=r"\sum_{i \le k} <gain>",
-    use="What the first k places are worth, in any order.",
-    beware="It does not see the order, nor what was possible.",
+    use_when="The total gain of the top k, in any order.",
+    caveat="It ignores the order and is not normalised.",
 )
 def cg(
     ranking: Ranking,
@@ -215,14 +224,14 @@ def cg(
     negative: Negative = "zero",
     below_threshold: BelowThreshold = "gain",
 ) -> Ratio:
-    """Total gain of the first k items, wherever they stand.
+    """Cumulative gain: the sum of the gains of the top k items.
 
-    Jarvelin and Kekalainen, 2002.
+    Järvelin and Kekäläinen, 2002, doi:10.1145/582415.582418.
 
     >>> rs.metrics.cg(labels=[3, 2, 3, 0, 1, 2], k=6)
     11.0
     """
-    _refuse_grades(ranking, gain, negative)
+    _check_grades(ranking, gain, negative)
     return Ratio(ranking.sum(gains(ranking, gain, negative, below_threshold), k), ranking.one)
 
 
@@ -232,8 +241,8 @@ def cg(
     spellings={"dcg_burges": "dcg(gain='exp2')"},  # ranx
     formula="sum of <gain> / <discount><divisor>",
     latex=r"\sum_{i \le k} \frac{<gain>}{<discount>}<divisor>",
-    use="Grades, and early places matter more, on a scale that keeps how much there was to earn.",
-    beware="Values of different queries do not compare: a query with more relevant items can earn more.",
+    use_when="Graded relevance, and early ranks matter more, without normalisation per query.",
+    caveat="Not comparable between queries: a query with more relevant items can reach a higher value.",
 )
 def dcg(
     ranking: Ranking,
@@ -245,27 +254,27 @@ def dcg(
     below_threshold: BelowThreshold = "gain",
     divisor: DcgDivisor = "none",
 ) -> Ratio:
-    """Total gain of the first k items, each discounted by its rank.
+    """Discounted cumulative gain: the sum of gain / discount(rank) over the top k items.
 
-    Jarvelin and Kekalainen, 2002. below_threshold="no_gain" takes the gain from grades below the threshold. Where
-    items count by weights of one over their propensity, it is that of Schnabel et al., 2016, and divisor="relevant"
-    normalises it by these weights.
+    Järvelin and Kekäläinen, 2002, doi:10.1145/582415.582418. below_threshold="no_gain": no gain for grades below the
+    threshold to 0. With inverse propensities as weights it is the estimator of Schnabel et al., 2016, and
+    divisor="relevant" normalises it by these weights.
 
     >>> rs.dcg(labels=[3, 0, 1], k=3)
     3.5
     """
-    _refuse_grades(ranking, gain, negative)
-    earned = ranking.discounted(gains(ranking, gain, negative, below_threshold), DISCOUNTS[discount], k)
-    return Ratio(earned, ranking.one if divisor == "none" else ranking.relevant)
+    _check_grades(ranking, gain, negative)
+    dcg = ranking.discounted(gains(ranking, gain, negative, below_threshold), DISCOUNTS[discount], k)
+    return Ratio(dcg, ranking.one if divisor == "none" else ranking.relevant)
 
 
-def _grows(parameters: ByName) -> Growth | None:
-    """Where a list as given would have other items, nobody knows; negative gains may leave nothing to divide by."""
-    table, given = isinstance(parameters["gain"], tuple), parameters["ideal"] == "given"
-    if table or given or parameters["negative"] == "signed":
+def _grows(parameters: ByName) -> Monotonicity | None:
+    """The order of a truth that is a list of grades is not predictable; negative gains may make the ideal DCG 0."""
+    table, as_listed = isinstance(parameters["gain"], tuple), parameters["ideal"] == "given"
+    if table or as_listed or parameters["negative"] == "signed":
         return None
-    if parameters["ideal"] == "ones":  # whatever is judged, this is what could be earned
-        return "hits" if parameters["gain"] == "binary" else "gains"
+    if parameters["ideal"] == "ones":  # the ideal DCG does not depend on the judgements
+        return "sum of hits" if parameters["gain"] == "binary" else "sum of gains"
     return "share" if parameters["gain"] == "binary" else "share of gains"
 
 
@@ -273,54 +282,54 @@ def _grows(parameters: ByName) -> Growth | None:
     "ndcg",
     aliases=("normalized_dcg", "normalized_discounted_cumulative_gain"),
     spellings={"ndcg_cut_{k}": "ndcg@{k}", "ndcg_burges": "ndcg(gain='exp2')"},  # trec_eval, ranx
-    formula="sum of <gain> / <discount>, over that of the ideal list",
+    formula="DCG with <gain><discount>, divided by the ideal DCG",
     latex=r"\frac{\sum_{i \le k} <gain> / <discount>}{\sum_{i \in \mathrm{ideal}} <gain> / <discount>}",
-    use="Grades of more than two levels, and early places matter more.",
-    beware=(
-        "Libraries differ in the gain (grade, or 2^grade - 1), the ideal list and queries without a "
-        "relevant item, and each of these moves the mean more than most improvements do."
+    use_when="Graded relevance, and early ranks matter more.",
+    caveat=(
+        "Libraries differ in the gain (grade, or 2^grade - 1), the ideal ranking and queries without relevant "
+        "items; each of these can change the mean more than most improvements do."
     ),
-    zeros=_places_zero,
-    grows=_grows,
+    reads_zero_grades=_places_zero,
+    monotonicity=_grows,
 )
 def ndcg(
     ranking: Ranking,
     *,
     k: Depth = None,
-    gain: Gain = "linear",
-    discount: DiscountName = "log2(rank+1)",
+    gain: NdcgGain = "linear",
+    discount: NdcgDiscount = "log2(rank+1)",
     negative: Negative = "zero",
     ideal: IdealItems = "judged",
     ideal_depth: IdealDepth = "k",
     ideal_sign: IdealSign = "any",
     below_threshold: BelowThreshold = "gain",
 ) -> Ratio:
-    """Discounted gain of the first k items, over that of the best possible list.
+    """Normalised discounted cumulative gain: the DCG of the top k, divided by the DCG of the ideal ranking.
 
-    Jarvelin and Kekalainen, 2002; gain="exp2" is that of Burges et al., 2005. below_threshold="no_gain" takes the gain
-    from grades below the threshold.
+    Järvelin and Kekäläinen, 2002, doi:10.1145/582415.582418; gain="exp2" is that of Burges et al., 2005.
+    below_threshold="no_gain": no gain for grades below the threshold to 0.
 
     >>> rs.ndcg([1, 3, 2, 6], truth=[1, 2, 4], k=2)
     0.6131471927654584
     """
-    _refuse_grades(ranking, gain, negative)
+    _check_grades(ranking, gain, negative)
     weigh = DISCOUNTS[discount]
 
-    def worth(items: Ranking) -> Values:
+    def gain_of(items: Ranking) -> Values:
         return gains(items, gain, negative, below_threshold)
 
-    if ideal == "given" and not ranking.ordered_grades:  # there is no order to go by
+    if ideal == "given" and not ranking.ordered_grades:  # the truth has no order
         ideal = "judged"
-    weighted = ranking.rule.credit == "weight"
+    weighted = ranking.relevance_rule.credit == "weighted"
     if weighted and ideal != "judged":
-        raise ValueError(f"ndcg: credit='weight' goes with ideal='judged', not with {ideal!r}")
+        raise InputError(f"ndcg: relevance='weighted' goes with ideal='judged', not with {ideal!r}")
     depth = k if ideal_depth == "k" else None if ideal_depth == "all" else ranking.places(k, "min(k,retrieved)")
     if ideal == "ones":
-        possible = ranking.sum_of_discounts(weigh, depth, smooth=True)
+        ideal_dcg = ranking.sum_of_discounts(weigh, depth, smooth=True)
     else:
-        # A table need not grow with the grade, nor does a weight.
-        by_worth = (isinstance(gain, tuple) and ideal != "given") or weighted
-        best = ranking.ideal(ideal, worth if by_worth else None, None if ideal_depth == "all" else k)
-        possible = best.discounted(worth(best), weigh, depth)
-    earned = ranking.discounted(worth(ranking), weigh, k)
-    return Ratio(earned, ranking.maximum(possible, 0.0) if ideal_sign == "positive" else possible)
+        # Gains of a table, and weights, need not grow with the grade.
+        by_gain = (isinstance(gain, tuple) and ideal != "given") or weighted
+        best = ranking.ideal(ideal, gain_of if by_gain else None, None if ideal_depth == "all" else k)
+        ideal_dcg = best.discounted(gain_of(best), weigh, depth)
+    dcg = ranking.discounted(gain_of(ranking), weigh, k)
+    return Ratio(dcg, ranking.maximum(ideal_dcg, 0.0) if ideal_sign == "positive" else ideal_dcg)

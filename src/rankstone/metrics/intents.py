@@ -1,4 +1,4 @@
-"""Metrics of intents: an item may serve several subtopics, and a subtopic that was served before is worth less."""
+"""Diversity by intent: alpha-nDCG, ERR-IA and others. An item may cover several subtopics; repetition has less gain."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
 
-from rankstone.align.functions import Depth, Discount, Functions, Values
+from rankstone.align.elementwise import Depth, Discount, Functions, Values
 from rankstone.metrics.cascade import Persisting
 from rankstone.metrics.gains import DISCOUNTS, Geometric, reciprocal
 from rankstone.metrics.registry import Parameter, by_relevant, metric
@@ -15,61 +15,63 @@ from rankstone.program.ranking import Ranking, Ratio
 
 Alpha = Annotated[
     float,
-    Parameter("how much of a subtopic's worth each relevant item takes from those below it", at_least=0, at_most=1),
+    Parameter(
+        "redundancy penalty: each relevant item lowers the gain of its subtopics further down", at_least=0, at_most=1
+    ),
 ]
 DiverseIdeal = Annotated[
     Literal["greedy", "best"],
     Parameter(
-        "how the ideal list is made",
+        "how the ideal ranking is computed",
         {
-            "greedy": "ideal list of the item that adds most at each place, the larger id first among equals",
-            "best": "ideal list that is the best of all",
+            "greedy": "greedy ideal ranking: at each rank the item with the highest gain, the larger id if tied",
+            "best": "exact ideal ranking: the best of all rankings",
         },
     ),
 ]
-_EVERY = ", over that of a list whose every item covers every subtopic"
-_EVERY_LATEX = r" \Bigm/ \mathrm{that\ of\ a\ list\ whose\ every\ item\ covers\ every\ subtopic}"
+_EVERY = ", divided by the sum of a list in which each item covers all subtopics"
+_EVERY_LATEX = r" \Bigm/ \mathrm{sum\ of\ a\ list\ in\ which\ each\ item\ covers\ all\ subtopics}"
 EveryDivisor = Annotated[
     Literal["every", "every from 2", "none"],
     Parameter(
-        "what the sum is divided by",
+        "denominator",
         {
-            "every": "divided by the sum of a list whose every item covers every subtopic",
-            "every from 2": "divided by the sum of a list whose every item covers every subtopic, but not at k = 1",
+            "every": "divided by the sum of a list in which each item covers all subtopics",
+            "every from 2": "divided by the sum of a list in which each item covers all subtopics, except at k = 1",
             "none": "not divided",
         },
-        text={"every": _EVERY, "every from 2": f"{_EVERY}; not at k = 1", "none": ""},
+        text={"every": _EVERY, "every from 2": f"{_EVERY}[k: ; not at k = 1]", "none": ""},
         latex={"every": _EVERY_LATEX, "every from 2": rf"{_EVERY_LATEX}\ (k > 1)", "none": ""},
     ),
 ]
 
 _GAIN = "(1 - <alpha>)^(relevant items of the subtopic above)"
 _GAIN_LATEX = r"\sum_{i \le k} \sum_{s \in i} (1 - <alpha>)^{n_s(i)}"
-_SEES = "It needs judgements by subtopic, and a subtopic that nobody thought of is not missed."
+_SUBTOPICS = "It needs judgements per subtopic; subtopics that are not judged are ignored."
 of_intents = partial(
     metric,
     kind="intents",
-    earns=by_relevant,
+    defined_where=by_relevant,
     best_first=lambda ranking, parameters: None,  # which order of tied items is best depends on all the others
     ends_at_k=True,
 )
-over_every = partial(of_intents, beware=f"No list can reach 1 where no item covers every subtopic. {_SEES}")
+over_every = partial(of_intents, caveat=f"It cannot reach 1 if no item covers all subtopics. {_SUBTOPICS}")
 over_ideal = partial(
     of_intents,
-    beware=f"The usual greedy ideal list is not always the best one, so that a value can pass 1. {_SEES}",
+    caveat=f"The usual greedy ideal ranking is not always optimal, so that a value can exceed 1. {_SUBTOPICS}",
     bounds=(0, math.inf),
 )
 
 
-def _earned(intents: Ranking, alpha: float, discount: Discount, k: Depth) -> Values:
-    """Sum over items and their subtopics, each worth less the more often it was covered above."""
+def _novel_gain(intents: Ranking, alpha: float, discount: Discount, k: Depth) -> Values:
+    """Discounted gain over items and their subtopics; the more often a subtopic was covered above, the lower."""
     intents.need_order()
     return intents.discounted(intents.credit * (1.0 - alpha) ** (intents.nth_of_subtopic - 1.0), discount, k)
 
 
 @dataclass(frozen=True)
-class Fading:
-    """A discount, times what a subtopic is worth that every item above covers."""
+class RepeatedDiscount:
+    """A discount, times the gain of a subtopic that every item above covers."""
 
     alpha: float
     discount: Discount
@@ -80,27 +82,27 @@ class Fading:
 
 def _over_every(ranking: Ranking, alpha: float, discount: Discount, k: Depth, divisor: EveryDivisor) -> Ratio:
     intents = ranking.by_subtopic()
-    earned = _earned(intents, alpha, discount, k)
+    gain = _novel_gain(intents, alpha, discount, k)
     if divisor == "none" or (divisor == "every from 2" and k == 1):
-        return Ratio(earned, ranking.one)
-    return Ratio(earned, intents.subtopics * ranking.sum_of_discounts(Fading(alpha, discount), k, smooth=True))
+        return Ratio(gain, ranking.one)
+    return Ratio(gain, intents.subtopics * ranking.sum_of_discounts(RepeatedDiscount(alpha, discount), k, smooth=True))
 
 
 def _over_ideal(ranking: Ranking, alpha: float, discount: Discount, k: Depth, ideal: DiverseIdeal) -> Ratio:
     intents = ranking.by_subtopic()
-    return Ratio(_earned(intents, alpha, discount, k), intents.ideal_sum(alpha, discount, k, ideal == "best"))
+    return Ratio(_novel_gain(intents, alpha, discount, k), intents.ideal_sum(alpha, discount, k, ideal == "best"))
 
 
 @over_every(
     "alpha_dcg",
     formula=f"sum of {_GAIN} / log2(rank+1)<divisor>",
     latex=rf"{_GAIN_LATEX} / \log_2(i + 1)<divisor>",
-    use="Several intents behind a query, early places matter more, and every list is measured on one scale.",
+    use_when="Queries with several intents, where early ranks matter more, without an ideal ranking per query.",
 )
 def alpha_dcg(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, divisor: EveryDivisor = "every") -> Ratio:
-    """Gain of the first k items by subtopic, less for one that came before, discounted by rank.
+    """Alpha-DCG: DCG over the subtopics of the top k items, with less gain for subtopics covered above.
 
-    Clarke et al., 2008. divisor="none" is the plain sum.
+    Clarke et al., 2008, doi:10.1145/1390334.1390446. divisor="none" is the plain sum.
 
     >>> rs.metrics.alpha_dcg(["a", "b"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=1)
     1.0
@@ -110,14 +112,14 @@ def alpha_dcg(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, divisor:
 
 @over_ideal(
     "alpha_ndcg",
-    formula=f"sum of {_GAIN} / log2(rank+1), over that of the ideal list",
-    latex=rf"\frac{{{_GAIN_LATEX} / \log_2(i + 1)}}{{\mathrm{{that\ of\ the\ ideal\ list}}}}",
-    use="Several intents behind a query: a list should serve each of them early, and none of them twice.",
+    formula=f"sum of {_GAIN} / log2(rank+1), divided by the value of the ideal ranking",
+    latex=rf"\frac{{{_GAIN_LATEX} / \log_2(i + 1)}}{{\mathrm{{value\ of\ the\ ideal\ ranking}}}}",
+    use_when="Queries with several intents: a list should cover each of them early, without redundancy.",
 )
 def alpha_ndcg(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, ideal: DiverseIdeal = "greedy") -> Ratio:
-    """Gain of the first k items by subtopic, less for one that came before, over that of an ideal list.
+    """Alpha-nDCG: DCG over subtopics, with less gain for subtopics covered above, divided by that of the ideal ranking.
 
-    Clarke et al., 2008. ideal="best" divides by the best of all lists; where those are too many, it says so.
+    Clarke et al., 2008, doi:10.1145/1390334.1390446. ideal="best" uses the exact optimum; an error if it is too costly.
 
     >>> rs.metrics.alpha_ndcg(["b", "a"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=1)
     0.5
@@ -129,13 +131,13 @@ def alpha_ndcg(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, ideal: 
     "err_ia",
     formula=f"sum of {_GAIN} / rank<divisor>",
     latex=rf"{_GAIN_LATEX} / i<divisor>",
-    use="A reader with one of several intents, who stops when it is served.",
+    use_when="The user has one of several intents and stops when it is satisfied.",
 )
 def err_ia(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, divisor: EveryDivisor = "every") -> Ratio:
-    """Expected value of one over the rank at which a person with one of several intents stops, satisfied.
+    """Intent-aware expected reciprocal rank, for a user who has one of several intents.
 
-    Chapelle et al., 2011, for relevant or not, where a relevant item satisfies with chance alpha, on the scale of
-    TREC's ndeval.
+    Chapelle et al., 2011, with binary relevance: a relevant item satisfies the user with probability alpha. Scaled as
+    in TREC's ndeval.
 
     >>> rs.metrics.err_ia(["b", "a"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=1)
     0.5
@@ -145,12 +147,12 @@ def err_ia(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, divisor: Ev
 
 @over_ideal(
     "nerr_ia",
-    formula=f"sum of {_GAIN} / rank, over that of the ideal list",
-    latex=rf"\frac{{{_GAIN_LATEX} / i}}{{\mathrm{{that\ of\ the\ ideal\ list}}}}",
-    use="As err_ia, over what a list of the judged items can reach.",
+    formula=f"sum of {_GAIN} / rank, divided by the value of the ideal ranking",
+    latex=rf"\frac{{{_GAIN_LATEX} / i}}{{\mathrm{{value\ of\ the\ ideal\ ranking}}}}",
+    use_when="As err_ia, normalised by the ideal ranking of the judged items.",
 )
 def nerr_ia(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, ideal: DiverseIdeal = "greedy") -> Ratio:
-    """Expected reciprocal rank by intent, over that of an ideal list.
+    """Intent-aware expected reciprocal rank, divided by that of the ideal ranking.
 
     >>> rs.metrics.nerr_ia(["b", "a"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=1)
     0.5
@@ -160,12 +162,12 @@ def nerr_ia(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, ideal: Div
 
 @over_every(
     "nrbp",
-    formula=f"(1 - (1 - <alpha>) <beta>) * sum of {_GAIN} <beta>^(rank - 1), over subtopics",
+    formula=f"(1 - (1 - <alpha>) <beta>) * sum of {_GAIN} <beta>^(rank - 1), divided by the number of subtopics",
     latex=rf"\frac{{1 - (1 - <alpha>) <beta>}}{{S}} {_GAIN_LATEX} <beta>^{{i - 1}}",
-    use="A reader with one of several intents, who goes on to the next place with probability beta.",
+    use_when="The user has one of several intents and continues to the next rank with probability beta.",
 )
 def nrbp(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: Persisting = 0.5) -> Ratio:
-    """Subtopics met by a person who goes on with probability beta, less for one that came before.
+    """Novelty- and rank-biased precision: RBP over subtopics, with less gain for subtopics covered above.
 
     Clarke, Kolla and Vechtomova, 2009.
 
@@ -173,19 +175,19 @@ def nrbp(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: Persist
     0.75
     """
     intents = ranking.by_subtopic()
-    return Ratio((1.0 - (1.0 - alpha) * beta) * _earned(intents, alpha, Geometric(beta), k), intents.subtopics)
+    return Ratio((1.0 - (1.0 - alpha) * beta) * _novel_gain(intents, alpha, Geometric(beta), k), intents.subtopics)
 
 
 @over_ideal(
     "nnrbp",
-    formula=f"sum of {_GAIN} <beta>^(rank - 1), over that of the ideal list",
-    latex=rf"\frac{{{_GAIN_LATEX} <beta>^{{i - 1}}}}{{\mathrm{{that\ of\ the\ ideal\ list}}}}",
-    use="As nrbp, over what a list of the judged items can reach.",
+    formula=f"sum of {_GAIN} <beta>^(rank - 1), divided by the value of the ideal ranking",
+    latex=rf"\frac{{{_GAIN_LATEX} <beta>^{{i - 1}}}}{{\mathrm{{value\ of\ the\ ideal\ ranking}}}}",
+    use_when="As nrbp, normalised by the ideal ranking of the judged items.",
 )
 def nnrbp(
     ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: Persisting = 0.5, ideal: DiverseIdeal = "greedy"
 ) -> Ratio:
-    """Subtopics met by a person who goes on with probability beta, over those of an ideal list.
+    """Novelty- and rank-biased precision, divided by that of the ideal ranking.
 
     >>> rs.metrics.nnrbp(["b", "a"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=1)
     0.5
@@ -196,13 +198,13 @@ def nnrbp(
 @of_intents(
     "ap_ia",
     aliases=("map_ia",),
-    formula="mean over the subtopics of their average precision",
+    formula="mean over subtopics of average precision",
     latex=r"\frac{1}{S} \sum_s \frac{1}{R_s} \sum_{i \le k,\, s \in i} \frac{R_s(i)}{i}",
-    use="As ap, where a list should hold what is relevant for each of several intents.",
-    beware="It has no penalty for serving one intent again and again. " + _SEES,
+    use_when="As ap, where a list should cover each of several intents.",
+    caveat="It does not penalise redundancy. " + _SUBTOPICS,
 )
 def ap_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
-    """Average precision of each subtopic, averaged over the subtopics that have a relevant item.
+    """Intent-aware average precision: the mean over the subtopics with a relevant item.
 
     Agrawal et al., 2009.
 
@@ -217,14 +219,14 @@ def ap_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
 @of_intents(
     "precision_ia",
     aliases=("p_ia",),
-    formula="mean over the subtopics of hits(k) / k",
+    formula="mean over subtopics of precision(k)",
     latex=r"\frac{1}{S} \sum_s \frac{\mathrm{hits}_s(k)}{k}",
-    use="As precision, where an item counts for each intent that it serves.",
-    beware="It sees neither the order within the k nor whether one intent is served again and again. " + _SEES,
+    use_when="As precision, where an item counts for each intent that it covers.",
+    caveat="It ignores the order within the top k and does not penalise redundancy. " + _SUBTOPICS,
     expected=True,
 )
 def precision_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
-    """Precision of each subtopic, averaged over the subtopics that have a relevant item.
+    """Intent-aware precision: the mean over the subtopics with a relevant item.
 
     Agrawal et al., 2009.
 
@@ -238,15 +240,15 @@ def precision_ia(ranking: Ranking, *, k: Depth = None) -> Ratio:
 @of_intents(
     "subtopic_recall",
     aliases=("strec", "strecall", "s_recall"),
-    formula="subtopics covered by the first k / subtopics",
+    formula="subtopics covered(k) / all subtopics",
     latex=r"\frac{\mathrm{covered}(k)}{S}",
-    use="It is enough that each intent, or each nugget of an answer, is covered once.",
-    beware="It sees neither the order within the k nor how well a subtopic is covered. " + _SEES,
+    use_when="It is enough to cover each intent, or each nugget of an answer, once.",
+    caveat="It ignores the order within the top k and how often a subtopic is covered. " + _SUBTOPICS,
 )
 def subtopic_recall(ranking: Ranking, *, k: Depth = None) -> Ratio:
-    """Share of the subtopics that some item of the first k covers.
+    """Subtopic recall: the fraction of the subtopics covered by the top k items.
 
-    Zhai, Cohen and Lafferty, 2003. With nuggets for subtopics it is the recall of nuggets.
+    Zhai, Cohen and Lafferty, 2003, doi:10.1145/860435.860440. With nuggets as subtopics it is nugget recall.
 
     >>> rs.metrics.subtopic_recall(["b", "a"], truth={"a": ["s1", "s2"], "b": ["s1"]}, k=1)
     0.5

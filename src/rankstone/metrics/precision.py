@@ -1,14 +1,14 @@
-"""Metrics that average precision down the list, and those that look for the first relevant item."""
+"""Average precision, interpolated precision and reciprocal rank."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Annotated, Literal
 
-from rankstone.align.functions import Depth, Functions, Values
-from rankstone.errors import NoExpectedValue
+from rankstone.align.elementwise import Depth, Functions, Values
+from rankstone.errors import NoClosedFormError
 from rankstone.metrics.gains import reciprocal
-from rankstone.metrics.registry import ByName, Growth, Parameter, by_relevant, metric
+from rankstone.metrics.registry import ByName, Monotonicity, Parameter, by_relevant, metric
 from rankstone.program.ranking import Ranking, Ratio
 
 ApDivisor = Annotated[
@@ -23,27 +23,32 @@ ApDivisor = Annotated[
         "none",
     ],
     Parameter(
-        "what the sum of precisions is divided by",
+        "denominator of average precision",
         {
-            "relevant": "the relevant items",
-            "min(relevant,k)": "the relevant items, at most k",
-            "min(relevant,retrieved)": "the relevant items, at most as many as the list has",
-            "min(relevant,k,retrieved)": "the relevant items, at most k and at most as many as the list has",
-            "found": "the relevant items found in the first k",
+            "relevant": "the number of relevant items",
+            "min(relevant,k)": "the number of relevant items, at most k",
+            "min(relevant,retrieved)": "the number of relevant items, at most the number of returned items",
+            "min(relevant,k,retrieved)": "the number of relevant items, at most k and the number of returned items",
+            "found": "the number of relevant items in the top k",
             "k": "k",
-            "grades": "the sum of the k highest grades; of grades 0 and 1, as min(relevant,k)",
-            "none": "nothing",
+            "grades": "the sum of the k highest grades; equals min(relevant,k) for binary grades",
+            "none": "not divided",
         },
         text={
             "none": "",
-            "found": ", over hits(k)",
-            "grades": ", over the grades(k) of the ideal list",
-            ...: ", over {}",
+            "relevant": ", divided by the number of relevant items",
+            "min(relevant,k)": ", divided by the smaller of k and the number of relevant items",
+            "min(relevant,retrieved)": ", divided by the smaller of the numbers of relevant and of returned items",
+            "min(relevant,k,retrieved)": ", divided by the smallest of k, the relevant and the returned items",
+            "found": ", divided by hits(k)",
+            "k": ", divided by k",
+            "retrieved": ", divided by the number of returned items",
+            "grades": ", divided by the sum of the highest grades(k)",
         },
         latex={
             "none": "",
             "found": r"\frac{1}{\mathrm{hits}(k)} ",
-            "grades": r"\frac{1}{\mathrm{grades}(k)\ \mathrm{of\ the\ ideal\ list}} ",
+            "grades": r"\frac{1}{\mathrm{sum\ of\ the\ highest\ grades}(k)} ",
             ...: r"\frac{1}{{}} ",
         },
     ),
@@ -51,37 +56,37 @@ ApDivisor = Annotated[
 RecallRounding = Annotated[
     Literal["ceil(x)", "floor(x+0.9)", "round(x)"],
     Parameter(
-        "how many items a share of x items is",
+        "how recall * relevant is rounded to a number of items",
         {
-            "ceil(x)": "a share of x items needs ceil(x) of them",
-            "floor(x+0.9)": "a share of x items needs floor(x+0.9) of them",
-            "round(x)": "a share of x items needs round(x) of them",
+            "ceil(x)": "x = recall * relevant is rounded to ceil(x)",
+            "floor(x+0.9)": "x = recall * relevant is rounded to floor(x+0.9)",
+            "round(x)": "x = recall * relevant is rounded to round(x)",
         },
-        quiet=("ceil(x)",),
+        hidden=("ceil(x)",),
     ),
 ]
-Recall = Annotated[float, Parameter("share of the relevant items", at_least=0, at_most=1)]
+Recall = Annotated[float, Parameter("recall level", at_least=0, at_most=1)]
 TermDigits = Annotated[
     int | None,
     Parameter(
-        "decimals that each precision is rounded to",
+        "decimals of each precision before summing",
         {None: "precisions are not rounded", ...: "each precision rounded to {} decimals"},
-        quiet=(None,),
+        hidden=(None,),
     ),
 ]
-Terms = Annotated[
+MeanTerms = Annotated[
     Literal["first", "all", "mean"],
     Parameter(
         "which relevant items count",
         {
             "first": "only the first relevant item counts",
             "all": "grade / rank, summed over all relevant items",
-            "mean": "1 / rank, averaged over the relevant items found",
+            "mean": "1 / rank, averaged over the relevant items returned",
         },
         text={
-            "first": "1 / rank of the first relevant item",
+            "first": "1 / rank of the first relevant item, 0 if there is none",
             "all": "sum of grade / rank over the relevant items",
-            "mean": "mean of 1 / rank over the relevant items found",
+            "mean": "mean of 1 / rank over the relevant items returned",
         },
         latex={
             "first": r"\frac{1}{\min \{i \le k : \mathrm{rel}_i\}}",
@@ -92,43 +97,46 @@ Terms = Annotated[
 ]
 
 
-def _found(ranking: Ranking, parameters: ByName) -> Values | None:
-    """A mean over the items found may be better with fewer of them; rounded parts of items have no best order."""
-    by_found = parameters["divisor"] == "found" and not ranking.settled(parameters["k"])
-    in_part = parameters.get("term_digits") is not None and ranking.rule.credit != "whole"
-    return None if by_found or in_part else ranking.credit
+def _hits_or_none(ranking: Ranking, parameters: ByName) -> Values | None:
+    """Divided by hits, fewer hits may be better; rounded fractional relevance has no best order."""
+    by_hits = parameters["divisor"] == "found" and not ranking.ties_irrelevant(parameters["k"])
+    in_part = parameters.get("term_digits") is not None and ranking.relevance_rule.credit != "binary"
+    return None if by_hits or in_part else ranking.credit
 
 
 def _first(ranking: Ranking, parameters: ByName) -> Values | None:
-    if parameters["terms"] == "mean" and not ranking.settled(parameters["k"]):
-        return None  # a mean over the items found may be better with fewer of them
+    if parameters["terms"] == "mean" and not ranking.ties_irrelevant(parameters["k"]):
+        return None  # divided by hits, fewer hits may be better
     return ranking.relevant_grade if parameters["terms"] == "all" else ranking.credit
 
 
-def _grows(parameters: ByName) -> Growth | None:
-    """By k or by nothing it is a sum of hits; by grades it reads more than hits."""
+def _grows(parameters: ByName) -> Monotonicity | None:
+    """Divided by k, or undivided, it is a sum over hits; divided by grades, it depends on the grades."""
     return None if parameters["divisor"] == "grades" else "hits" if parameters["divisor"] in ("k", "none") else "share"
 
 
-of_relevant = partial(metric, zeros=False, earns=by_relevant)
-averaged = partial(of_relevant, ends_at_k=True, best_first=_found, grows=_grows)
-interpolated = partial(of_relevant, grows="share")
+of_relevant = partial(metric, reads_zero_grades=False, defined_where=by_relevant)
+averaged = partial(of_relevant, ends_at_k=True, best_first=_hits_or_none, monotonicity=_grows)
+interpolated = partial(of_relevant, monotonicity="share")
+
+
+_PRECISIONS = "sum of the precision at the rank of each relevant item[k:  in the top k]"
 
 
 @averaged(
     "ap",
     aliases=("map", "average_precision", "mean_average_precision"),
     spellings={"map_cut_{k}": "ap@{k}"},
-    formula="sum of the precision at each relevant item<divisor>",
+    formula=f"{_PRECISIONS}<divisor>",
     latex=r"<divisor>\sum_{i \le k} \mathrm{rel}_i \, \frac{\mathrm{hits}(i)}{i}",
-    use="Grades are binary, a query has several relevant items, and all of them should come early.",
-    beware="Five libraries divide it by five different numbers. At a cutoff, always say which.",
+    use_when="Relevance is binary, queries have several relevant items, and all of them should be ranked early.",
+    caveat="Libraries use different denominators with a cutoff; always report which one.",
     expected=True,
 )
 def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", term_digits: TermDigits = None) -> Ratio:
-    """Precision at each relevant item of the first k, averaged over all relevant items.
+    """Mean of the precision at the rank of each relevant item; its mean over queries is MAP.
 
-    Buckley and Voorhees, 2000. Its mean over queries is MAP.
+    Relevant items below rank k, or not returned, count 0. Buckley and Voorhees, 2000.
 
     >>> rs.ap([1, 3, 2, 6, 4, 5], truth=[1, 2, 4])
     0.7555555555555555
@@ -139,16 +147,16 @@ def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", te
 @averaged(
     "gmap",
     aliases=("gm_map",),
-    formula="geometric mean over queries of: sum of the precision at each relevant item<divisor>",
+    formula=f"geometric mean over queries of: {_PRECISIONS}<divisor>",
     latex=r"\Bigl(\prod_{q} <divisor>\sum_{i \le k} \mathrm{rel}_i \, \frac{\mathrm{hits}(i)}{i}\Bigr)^{1/|Q|}",
-    use="Bad queries should weigh more: doubling a poor query counts as much as doubling a good one.",
-    beware="Values below 0.00001 are raised to it, so that one query of 0 does not decide.",
+    use_when="Hard queries should have more weight: doubling a low value counts as much as doubling a high one.",
+    caveat="Values below 0.00001 are raised to 0.00001, so that a single 0 does not make the mean 0.",
     choices={"averaging": "geometric"},
 )
 def gmap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant") -> Ratio:
-    """Average precision, to be averaged geometrically: it rewards lifting the worst queries.
+    """Geometric mean over queries of average precision; it emphasises hard queries.
 
-    A query's value counts as at least 0.00001. Robertson, 2006.
+    A query's value is at least 0.00001. Robertson, 2006.
 
     >>> rs.metrics.gmap([1, 3], truth=[1])
     1.0
@@ -157,9 +165,9 @@ def gmap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant") 
 
 
 def _sum_of_precisions(ranking: Ranking, k: Depth, digits: int | None) -> Values:
-    if ranking.expected:
+    if ranking.ties_averaged:
         if digits is not None:
-            raise NoExpectedValue("has no closed form over all orders of tied items with rounded terms")
+            raise NoClosedFormError("has no closed form over all orders of tied items with rounded terms")
         return ranking.expected_precisions(k)
 
     def terms() -> Values:
@@ -175,8 +183,8 @@ def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
     if divisor == "none":
         return ranking.one
     if divisor == "found":
-        if ranking.expected:
-            raise NoExpectedValue("has no closed form over all orders of tied items with divisor='found'")
+        if ranking.ties_averaged:
+            raise NoClosedFormError("has no closed form over all orders of tied items with divisor='found'")
         return ranking.hits(k)
     if divisor == "k":
         return ranking.places(k, "k")
@@ -187,8 +195,8 @@ def _ap_divisor(ranking: Ranking, k: Depth, divisor: ApDivisor) -> Values:
     return ranking.minimum(bound, k) if "k" in divisor and k is not None else bound
 
 
-def _grows_by_terms(parameters: ByName) -> Growth:
-    growths: dict[str, Growth] = {"first": "hits", "all": "gains", "mean": "share"}
+def _grows_by_terms(parameters: ByName) -> Monotonicity:
+    growths: dict[str, Monotonicity] = {"first": "hits", "all": "sum of gains", "mean": "share"}
     return growths[parameters["terms"]]
 
 
@@ -197,18 +205,18 @@ def _grows_by_terms(parameters: ByName) -> Growth:
     aliases=("mrr", "reciprocal_rank", "recip_rank", "mean_reciprocal_rank"),
     formula="<terms>",
     latex="<terms>",
-    use="The reader wants one right answer and stops there: questions, navigation.",
-    beware="The steps are uneven: from rank 1 to 2 it falls by a half, from 10 to 11 by hardly anything.",
+    use_when="The user needs one correct answer and stops there: question answering, navigational search.",
+    caveat="The steps are uneven: it halves from rank 1 to 2 and hardly changes from rank 10 to 11.",
     expected=True,
     ends_at_k=True,
     best_first=_first,
-    grows=_grows_by_terms,
+    monotonicity=_grows_by_terms,
 )
-def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
-    """One over the rank of the first relevant item in the first k; 0 if there is none.
+def rr(ranking: Ranking, *, k: Depth = None, terms: MeanTerms = "first") -> Ratio:
+    """Reciprocal rank of the first relevant item in the top k, 0 if there is none; its mean over queries is MRR.
 
-    terms="all" sums grade / rank over every relevant item instead, terms="mean" averages 1 / rank over those found. Its
-    mean over queries is MRR.
+    terms="all" sums grade / rank over all relevant items instead; terms="mean" averages 1 / rank over the
+    relevant items returned. Voorhees, 1999.
 
     >>> rs.rr([3, 1, 2], truth=[1, 2])
     0.5
@@ -216,10 +224,10 @@ def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     if terms == "all":
         return Ratio(ranking.discounted(ranking.relevant_grade, reciprocal, k), ranking.one)
     if terms == "mean":
-        if ranking.expected:
-            raise NoExpectedValue("has no closed form over all orders of tied items with terms='mean'")
+        if ranking.ties_averaged:
+            raise NoClosedFormError("has no closed form over all orders of tied items with terms='mean'")
         return Ratio(ranking.discounted(ranking.credit, reciprocal, k), ranking.sum(ranking.credit, k))
-    return Ratio(ranking.expected_reciprocal(k) if ranking.expected else 1.0 / ranking.first(k), ranking.one)
+    return Ratio(ranking.expected_reciprocal(k) if ranking.ties_averaged else 1.0 / ranking.first(k), ranking.one)
 
 
 @interpolated(
@@ -228,13 +236,13 @@ def rr(ranking: Ranking, *, k: Depth = None, terms: Terms = "first") -> Ratio:
     spellings={"iprec_at_recall_{x}": "iprec(recall={x})", "iprec@{x}": "iprec(recall={x})"},
     formula="highest precision at or beyond recall <recall>",
     latex=r"\max_{i : \mathrm{recall}(i) \ge <recall>} \mathrm{precision}(i)",
-    use="Drawing a precision-recall curve.",
-    beware="It is interpolated: the highest precision from there on.",
+    use_when="Drawing an interpolated precision-recall curve.",
+    caveat="It is interpolated: the highest precision at this recall or any higher one.",
 )
 def iprec(ranking: Ranking, *, recall: Recall = 0.0, recall_rounding: RecallRounding = "ceil(x)") -> Ratio:
-    """Highest precision at any rank where at least this share of the relevant items has been found.
+    """Interpolated precision at a recall level: the highest precision at this recall or any higher one.
 
-    `recall_rounding` says how many items a share of x items is: trec_eval 9 takes floor(x+0.9), trec_eval 10 round(x).
+    `recall_rounding`: how recall times relevant is rounded. trec_eval 9 uses floor(x+0.9), trec_eval 10 round(x).
 
     >>> rs.metrics.iprec([1, 3, 2], truth=[1, 2], recall=0.75)
     0.6666666666666666
@@ -246,13 +254,13 @@ def iprec(ranking: Ranking, *, recall: Recall = 0.0, recall_rounding: RecallRoun
     "iprec11",
     aliases=("eleven_point",),
     spellings={"11pt_avg": "iprec11"},
-    formula="mean of iprec at recall 0, 0.1 ... 1",
+    formula="mean of the interpolated precision at recall 0, 0.1, ..., 1",
     latex=r"\frac{1}{11} \sum_{r \in \{0, 0.1, \ldots, 1\}} \max_{i : \mathrm{recall}(i) \ge r} \mathrm{precision}(i)",
-    use="Comparing with figures from the time when this was the usual summary.",
-    beware="Average precision says nearly the same without interpolation.",
+    use_when="Comparing with older results that report 11-point average precision.",
+    caveat="Average precision measures nearly the same without interpolation.",
 )
 def iprec11(ranking: Ranking, *, recall_rounding: RecallRounding = "ceil(x)") -> Ratio:
-    """Mean of the interpolated precision at recall 0, 0.1, up to 1.
+    """Eleven-point interpolated average precision: the mean at recall 0, 0.1, ..., 1.
 
     >>> rs.metrics.iprec11([1, 3, 2], truth=[1, 2])
     0.8484848484848484
@@ -262,10 +270,10 @@ def iprec11(ranking: Ranking, *, recall_rounding: RecallRounding = "ceil(x)") ->
 
 def _interpolated(ranking: Ranking, recall: float, recall_rounding: RecallRounding) -> Values:
     def least(f: Functions, relevant: Values) -> Values:
-        if recall_rounding == "ceil(x)":  # 0.3 of 10 items are 3, although 0.3 * 10 is a little more than 3
+        if recall_rounding == "ceil(x)":  # 0.3 * 10 in floating point is a little more than 3
             return f.ceil(f.round(recall * relevant, 9))
         return f.floor(recall * relevant + (0.9 if recall_rounding == "floor(x+0.9)" else 0.5))
 
     so_far = ranking.relevant_so_far
-    inside = (ranking.credit > 0) & (so_far >= ranking.spread(ranking.by_count(least)))
+    inside = (ranking.credit > 0) & (so_far >= ranking.broadcast(ranking.by_count(least)))
     return ranking.highest(ranking.where(inside, so_far / ranking.rank, 0.0))

@@ -5,14 +5,24 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
-from rankstone.align.functions import Values
+from rankstone.align.elementwise import Values
+from rankstone.errors import InputError, InputTypeError, show
 from rankstone.metrics.declaration import ByName as ByName
-from rankstone.metrics.declaration import Declared, Registry, depth, read_arguments, text_parts, written
+from rankstone.metrics.declaration import (
+    DeclaredFunction,
+    Registry,
+    depth,
+    read_arguments,
+    text_parts,
+    unknown_word,
+    written,
+)
 from rankstone.metrics.declaration import Parameter as Parameter
 from rankstone.metrics.declaration import Value as Value
 from rankstone.metrics.declaration import is_built_in as is_built_in
@@ -22,19 +32,24 @@ if TYPE_CHECKING:
     from rankstone.conventions.convention import Convention
     from rankstone.typing import Items, Numbers
 
-Kind = Literal["ranking", "count", "ratings", "agreement", "intents", "shown"]
-Form = Literal["ranking", "shown"]  # where the judged items stand (`Ranking`), or what the lists hold (`Shown`)
-Whole = Callable[[float, float, ByName], tuple[float, float]]
+Kind = Literal["ranking", "count", "ratings", "agreement", "intents", "recommendations"]
+Form = Literal[
+    "ranking", "recommendations"
+]  # where the judged items stand (`Ranking`), or what the lists hold (`Recommendations`)
+Combine = Callable[[float, float, ByName], tuple[float, float]]
 BestFirst = Callable[[Ranking, ByName], Values | None]
 """What each item is worth, given the parameters: of all orders of tied items, the one with the best first has the
 highest value, and the one with the best last the lowest. An unjudged item is worth 0. None: no such order is known."""
 
 
-Growth = Literal["hits", "gains", "share", "share of gains", "binary"]
+Monotonicity = Literal[
+    "hits", "gains", "sum of hits", "sum of gains", "share", "share at R", "share of gains", "binary"
+]
 """How a value grows if unjudged items of a list are judged. hits, gains: it never falls, and reads whether they are
-relevant, or their grades. share: of as many relevant ones, it is highest with the first of a list and lowest with the
-last. share of gains: a sum of gains, each discounted by its rank, over that of the ideal list. binary: as a share if
-all grades are 0 and 1."""
+relevant, or their grades; sum of hits, sum of gains: each adds its own term, which does not rise with its rank. share:
+of as many relevant ones, it is highest with the first of a list and lowest with the last, and relevant items that are
+not returned never raise it; share at R: they may. share of gains: a sum of gains, each discounted by its rank, over
+that of the ideal list. binary: as a share if all grades are 0 and 1."""
 
 
 def by_grade(ranking: Ranking, parameters: ByName) -> Values:
@@ -44,41 +59,44 @@ def by_grade(ranking: Ranking, parameters: ByName) -> Values:
 
 def by_hits(ranking: Ranking, parameters: ByName) -> Values:
     """An item is worth what it counts as a hit."""
-    return ranking.counted(parameters.get("k"))
+    return ranking.credit_at(parameters.get("k"))
 
 
-Earns = Callable[[Ranking, ByName], Values]  # given the parameters, 0 for a query where nothing could be earned
+DefinedWhere = Callable[[Ranking, ByName], Values]  # given the parameters, 0 for a query without a denominator
 
 
 @dataclass(frozen=True, eq=False)
-class Declaration(Declared):
+class Declaration(DeclaredFunction):
     """One metric's declaration."""
 
     apart: ClassVar[tuple[str, ...]] = ("k",)
     spellings: Mapping[str, str]  # what other tools write, and what that is here: {"map_cut_{k}": "ap@{k}"}
-    formula: str  # <divisor> stands for a parameter's value, (k) falls away where there is no cutoff
+    formula: str  # <divisor> stands for a parameter's value; (k) and [k: words] fall away where there is no cutoff
     latex: str  # the same
-    use: str  # when to use it
-    beware: str
+    use_when: str  # when to use it
+    caveat: str
     kind: Kind
     reads: Form
     choices: ByName  # choices this metric makes differently from the rest, e.g. how it is averaged
     expected: bool  # has a closed form over all orders of tied items
-    zeros: Callable[[ByName], bool]  # does it read items judged with grade 0, given its parameters
+    reads_zero_grades: Callable[[ByName], bool]  # does it read items judged with grade 0, given its parameters
     best_first: BestFirst  # the orders of tied items that bound its value
     bounds: tuple[float, float]
     better: Literal["higher", "lower", "neither"]
     additive: bool  # over all rows as one list, both sums of the ratio are those of the queries added up
-    two_sided: bool  # an item is relevant or not, and nothing between
+    binary_only: bool  # an item is relevant or not, and nothing between
     all_queries: Callable[[ByName], str]  # what it asks of all queries at once, given its parameters
-    whole: Whole | None  # what the means of its two parts make
+    combine: Combine | None  # what the means of its two parts make
     counts_hits: bool  # it counts the relevant items of the first k, so that a truth cut at k changes it
     ends_at_k: bool  # with a cutoff, what lies below it is never looked at
-    earns: Earns | None  # is there anything to earn, where what it is divided by does not tell
+    defined_where: DefinedWhere | None  # where the value is defined, if the denominator does not say so
     grades: Callable[[ByName], bool] | None  # does it read the truth's grades, given its parameters; None: never
-    grows: Callable[[ByName], Growth | None]  # with the grades of unjudged items, given its parameters; None: unknown
-    reach: Callable[[ByName], int] | None  # the depth beyond which nothing adds to it, where there is no cutoff
-    weighs: bool  # its items can count by the weights of the truth
+    monotonicity: Callable[
+        [ByName], Monotonicity | None
+    ]  # with the grades of unjudged items, given its parameters; None: unknown
+    max_depth: Callable[[ByName], int] | None  # the depth beyond which nothing adds to it, where there is no cutoff
+    weightable: bool  # its items can count by the weights of the truth
+    of_columns: bool  # also taken of two columns of values, so that two lists of numbers may be either
 
     @cached_property
     def takes_k(self) -> bool:
@@ -93,53 +111,106 @@ def metric(
     spellings: Mapping[str, str] = MappingProxyType({}),
     formula: str = "",
     latex: str = "",
-    use: str = "",
-    beware: str = "",
+    use_when: str = "",
+    caveat: str = "",
     kind: Kind = "ranking",
     reads: Form = "ranking",
     choices: ByName | None = None,
     expected: bool = False,
-    zeros: bool | Callable[[ByName], bool] = True,
+    reads_zero_grades: bool | Callable[[ByName], bool] = True,
     best_first: BestFirst | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     better: Literal["higher", "lower", "neither"] = "higher",
     additive: bool = False,
-    two_sided: bool = False,
+    binary_only: bool = False,
     all_queries: Callable[[ByName], str] = lambda _: "",
-    whole: Whole | None = None,
+    combine: Combine | None = None,
     counts_hits: bool = False,
     ends_at_k: bool = False,
-    earns: Earns | None = None,
+    defined_where: DefinedWhere | None = None,
     grades: bool | Callable[[ByName], bool] | None = None,
-    grows: Growth | Callable[[ByName], Growth | None] | None = None,
-    reach: Callable[[ByName], int] | None = None,
-    weighs: bool = False,
+    monotonicity: Monotonicity | Callable[[ByName], Monotonicity | None] | None = None,
+    max_depth: Callable[[ByName], int] | None = None,
+    weightable: bool = False,
+    of_columns: bool = False,
 ) -> Callable[[Callable[..., Ratio]], Metric]:
-    """Declare a metric: a function from a `Ranking`, and k if it has a place for it, to a `Ratio`.
+    """Declare a metric: a function from a `Ranking` (and k, if it takes a cutoff) to a `Ratio`.
 
-    `reads="shown"`: a function from `Shown`, which knows all that the lists hold, judged or not.
+    The metric is then parsed by its name, listed in every table, and runs in every engine.
 
-    It then has a name that parses, a place in every table, and works wherever the built-in ones do. Say
-    `expected=True` only if the function uses nothing but `hits`, `sum` and `discounted` to read ranks, and
-    `zeros=False` (or a function of its parameters) only if items judged 0 cannot change its value. `best_first` says
-    what tied items are worth, where a better grade first is not what makes the value highest. `additive=True` lets a
-    cluster compute an error of predicted ratings without bringing all of them together. `earns=by_relevant` is for one
-    that is not divided by what could be earned: without a relevant item there is nothing to earn. `grades` says, of a
-    metric of what was shown, whether it reads grades, so that it needs a truth. `grows` says what becomes of it if
-    unjudged items are judged (see `Growth`); without it, its bounds are unknown. `kind="intents"` is for one that reads
-    subtopics, and `weighs=True` for one that is a sum of credits or weighted gains.
+    Parameters
+    ----------
+    name : str
+        Name, in lower case.
+    aliases : iterable of str, optional
+        Other names that are accepted, and never printed.
+    spellings : mapping of str to str, optional
+        Names of other tools, with `{k}` or `{x}` for a number, and what they are here.
+    formula, latex : str, optional
+        The formula as text and as LaTeX; `<parameter>` stands for a parameter's value.
+    use_when, caveat : str, optional
+        When to use the metric, and what to be careful about.
+    kind : str, default "ranking"
+        "ranking", "count", "ratings", "agreement" or "intents" (reads subtopics).
+    reads : str, default "ranking"
+        What the function reads: a "ranking" (`Ranking`), or "recommendations" (`Recommendations`: all items of the
+        lists, judged or not).
+    choices : mapping, optional
+        Choices that hold for this metric under every convention that does not set them for it.
+    expected : bool, default False
+        Whether the expected value over all orders of tied items is defined: the function reads ranks only through
+        `hits`, `sum` and `discounted`.
+    reads_zero_grades : bool or callable, default True
+        False if items of grade 0 cannot change the value.
+    best_first : callable, optional
+        Gain by which tied items are ordered for the highest value, if it is not the grade.
+    bounds : tuple of float, default (0, 1)
+        Lowest and highest possible value.
+    better : str, default "higher"
+        "higher", "lower" or "neither".
+    additive : bool, default False
+        Over all rows as one list, both sums of the ratio are those of the queries added up.
+    binary_only : bool, default False
+        Relevance is binary, without partial relevance.
+    all_queries : callable, optional
+        What the metric requires of all queries at once, given its parameters.
+    combine : callable, optional
+        The value from the means of its two parts.
+    counts_hits, ends_at_k : bool, default False
+        Whether it counts relevant items down to k; whether it reads nothing below k.
+    defined_where : callable, optional
+        Where the value is defined, if the denominator does not say so; `by_relevant`: with a relevant item.
+    grades : bool or callable, optional
+        Whether a metric of recommendations reads grades, and so requires a truth.
+    monotonicity : str or callable, optional
+        How the value changes if unjudged items are judged; without it the bounds are unknown.
+    max_depth : callable, optional
+        Depth below which nothing changes the value, without a cutoff.
+    weightable : bool, default False
+        Whether items can count by the weights of the truth.
+    of_columns : bool, default False
+        Whether it is also taken of two columns of values, so that two lists of numbers are ambiguous.
+
+    Returns
+    -------
+    callable
+        A decorator that turns the function into a `Metric`.
     """
+    if not isinstance(name, str) or not name:
+        raise InputTypeError("a metric is declared with its name: @rs.metric('my_metric')")
     graded = reads == "ranking" if grades is None else grades
 
     def declare(function: Callable[..., Ratio]) -> Metric:
         declaration = Declaration(
-            name, function, MappingProxyType(dict(spellings)), formula, latex, use, beware,
-            "shown" if reads == "shown" else kind, reads,
-            MappingProxyType(dict(choices or {})), expected, zeros if callable(zeros) else lambda _: bool(zeros),
-            best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, two_sided,
-            all_queries, whole, counts_hits, ends_at_k, earns,
+            name, function, MappingProxyType(dict(spellings)), formula, latex, use_when, caveat,
+            "recommendations" if reads == "recommendations" else kind, reads,
+            MappingProxyType(dict(choices or {})), expected,
+            reads_zero_grades if callable(reads_zero_grades) else lambda _: bool(reads_zero_grades),
+            best_first or (by_hits if counts_hits else by_grade), bounds, better, additive, binary_only,
+            all_queries, combine, counts_hits, ends_at_k, defined_where,
             graded if callable(graded) else (lambda _: True) if graded else None,
-            grows if callable(grows) else lambda _: grows, reach, weighs, aliases=tuple(aliases),
+            monotonicity if callable(monotonicity) else lambda _: monotonicity, max_depth, weightable, of_columns,
+            aliases=tuple(aliases),
         )  # fmt: skip
         return metrics.declare(declaration)
 
@@ -147,7 +218,7 @@ def metric(
 
 
 def by_relevant(ranking: Ranking, parameters: ByName) -> Values:
-    """Something can be earned where there is a relevant item."""
+    """The value is defined where there is a relevant item."""
     return ranking.relevant
 
 
@@ -205,6 +276,15 @@ class Metric:
         """A metric as a value: hashable, and `parse(str(m)) == m`.
 
     `ndcg @ 10` cuts it at 10, `ndcg(gain="exp2")` sets a parameter, `ndcg(ranked, truth=truth)` measures one list.
+
+    Parameters
+    ----------
+    name : str
+        The name of its declaration.
+    k : int, optional
+        Cutoff.
+    params : tuple of pairs, optional
+        Parameters and choices that are set, by name.
     """
     )
     __signature__ = _Signature()
@@ -215,14 +295,14 @@ class Metric:
 
     def __post_init__(self) -> None:
         if self.name not in metrics.rows:
-            raise ValueError(metrics.unknown(self.name))
+            raise InputError(metrics.unknown(self.name))
         if self.params:
             for name, value in self.params:
                 hooks.check_choice(self.declaration, name, value)
         if self.k is not None:
             object.__setattr__(self, "k", depth(self.k))
             if not self.declaration.takes_k:
-                raise ValueError(f"{self.name} has no place for a cutoff: write {self.name!r} without @{self.k}")
+                raise InputError(f"{self.name} has no place for a cutoff: write {self.name!r} without @{self.k}")
 
     @property
     def declaration(self) -> Declaration:
@@ -232,15 +312,40 @@ class Metric:
         return Metric(self.name, k, self.params)
 
     def given(self, **params: Value) -> Metric:
-        """The same metric with parameters or choices set."""
+        """The same metric with parameters or choices set.
+
+        Parameters
+        ----------
+        **params
+            Parameters of the metric, or choices.
+        """
         merged = dict(self.params)
         for name, value in params.items():
             merged[name] = hooks.check_choice(self.declaration, name, value)
         return Metric(self.name, self.k, tuple(sorted(merged.items())))
 
+    def with_parameters(self, options: ByName) -> tuple[Metric, dict[str, Value]]:
+        """The metric with those of the options that are its parameters, and the other options.
+
+        Parameters
+        ----------
+        options : dict
+            Parameters and choices by name.
+        """
+        defaults = self.declaration.defaults
+        own = options.keys() & defaults.keys()
+        metric = self.given(**{name: options[name] for name in own}) if own else self
+        return metric, {name: value for name, value in options.items() if name not in own}
+
     @staticmethod
     def parse(text: str) -> tuple[Metric, ...]:
-        """Read metrics from their written form: `ndcg@10`, `recall@{5,10}`, `rbp(p=0.8)`."""
+        """Read metrics from their written form: `ndcg@10`, `recall@{5,10}`, `rbp(p=0.8)`.
+
+        Parameters
+        ----------
+        text : str
+            One metric, or several by cutoffs in braces.
+        """
         return parse(text)
 
     @overload
@@ -274,9 +379,12 @@ class Metric:
         with `truth=`, the grades of all judged items if the list does not hold them all.
         """
         if len(ranked) > 1:
-            raise TypeError(f"give the truth by name, as either side is a list: rs.{self.name}(items, truth=relevant)")
+            raise InputTypeError(
+                f"give the truth by name, as either side is a list: rs.{self.name}(items, truth=relevant)"
+            )
         if ranked or {"labels", "scores", "truth"} & options.keys():
-            return hooks.evaluate_list(self if k is None else self @ k, *ranked, **options)
+            metric, others = (self if k is None else self @ k).with_parameters(options)
+            return hooks.evaluate_list(metric, *ranked, **others)
         given = self.given(**options)
         return given if k is None else given @ k
 
@@ -288,6 +396,13 @@ class Metric:
 
 class Metrics(Registry[Declaration, Metric]):
     """Every metric by name: `rs.metrics["infap"]`, `rs.metrics.infap`; those that a user declared, too."""
+
+    def unknown(self, text: object, word: str | None = None) -> str:
+        """An error's text; where the text is a spelling that `parse` reads, that metric."""
+        with suppress(ValueError):
+            if word is None:
+                return unknown_word("metric", text, self.rows, map(str, parse(str(text))))
+        return super().unknown(text, word)
 
 
 metrics = Metrics("a metric", Metric)
@@ -320,7 +435,7 @@ def _read(text: str) -> list[Metric]:
         word, arguments, cutoffs = spelt
     name = _named(word)
     if name is None:
-        raise ValueError(metrics.unknown(text, word))
+        raise InputError(metrics.unknown(text, word))
     found = Metric(name)
     if arguments:
         found = found.given(**read_arguments(text, found.declaration, arguments))
@@ -345,7 +460,7 @@ def _shape(text: str) -> tuple[str, str | None, str | None]:
     """Name, parameters and cutoffs."""
     shape = _SHAPE.fullmatch(re.sub(r"_at_(?=\d+$)", "@", text.strip()))
     if shape is None:
-        raise ValueError(f"cannot read metric {text!r}; write it like 'ndcg@10', 'recall@{{5,10}}' or 'rbp(p=0.8)@10'")
+        raise InputError(f"cannot read metric {text!r}; write it like 'ndcg@10', 'recall@{{5,10}}' or 'rbp(p=0.8)@10'")
     word, arguments, cutoffs = shape.groups()
     return word, arguments, cutoffs
 
@@ -376,33 +491,41 @@ def _spellings() -> list[tuple[re.Pattern[str], str]]:
 
 
 def _cutoffs(text: str, cutoffs: str) -> list[int]:
-    """Whole numbers, and spans of them: `5`, `{5,10}`, `{1..5}`, and `{1..100..10}` for every tenth."""
+    """Combine numbers, and spans of them: `5`, `{5,10}`, `{1..5}`, and `{1..100..10}` for every tenth."""
     ks: list[int] = []
     for part in cutoffs.strip("{}").split(","):
         span = re.fullmatch(r"\s*(\d+)\s*\.\.\s*(\d+)\s*(?:\.\.\s*(\d+)\s*)?", part)
         if span is None and not re.fullmatch(r"\s*[+-]?\d+\s*", part):
-            raise ValueError(f"{text!r}: cutoff {part.strip()!r} is not a whole number")
+            raise InputError(f"{text!r}: cutoff {part.strip()!r} is not a whole number")
         many = range(int(span[1]), int(span[2]) + 1, depth(int(span[3] or 1))) if span else [int(part)]
         if len(ks) + len(many) > _MOST_CUTOFFS:
-            raise ValueError(f"{text!r} names more than {_MOST_CUTOFFS:,} cutoffs; {{1..1000..10}} is every tenth")
+            raise InputError(f"{text!r} names more than {_MOST_CUTOFFS:,} cutoffs; {{1..1000..10}} is every tenth")
         ks += many
     if not ks:
-        raise ValueError(f"{text!r}: there is no number from {cutoffs.strip('{}').replace('..', ' up to ')}")
+        raise InputError(f"{text!r}: there is no number from {cutoffs.strip('{}').replace('..', ' up to ')}")
     return [depth(k) for k in ks]
 
 
 on_declare += [parse.cache_clear, _spellings.cache_clear]
 
 
+def as_tuple(metrics: str | Metric | Iterable[str | Metric]) -> tuple[Any, ...]:
+    """The metrics, or the only one, as a tuple; a value that is not a metric is an error of its plan."""
+    if isinstance(metrics, Mapping):
+        raise InputTypeError(
+            f"metrics={show(metrics)} is a dict; pass a list of metrics: {show(list(metrics.values()))}"
+        )
+    return (metrics,) if isinstance(metrics, str) or not isinstance(metrics, Iterable) else tuple(metrics)
+
+
 def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
     """The metrics one by one, where texts may name several."""
-    given = [metrics] if isinstance(metrics, (str, Metric)) else metrics
-    return [metric for one in given for metric in (parse(one) if isinstance(one, str) else (one,))]
+    return [metric for one in as_tuple(metrics) for metric in (parse(one) if isinstance(one, str) else (one,))]
 
 
 def parse_one(metric: str | Metric, wish: str = "ask for one") -> Metric:
     """The metric that is meant, where a text may name several."""
     found = parse(metric) if isinstance(metric, str) else (metric,)
     if len(found) > 1:
-        raise ValueError(f"{metric!r} names {len(found)} metrics; {wish}: {', '.join(map(str, found))}")
+        raise InputError(f"{metric!r} names {len(found)} metrics; {wish}: {', '.join(map(str, found))}")
     return found[0]

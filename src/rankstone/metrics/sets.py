@@ -1,4 +1,4 @@
-"""Metrics of the first k as a set: how many of them are relevant, whatever their order."""
+"""Set metrics of the top k: precision, recall, F, hit rate, fallout, counts. They ignore the order in the top k."""
 
 from __future__ import annotations
 
@@ -6,82 +6,85 @@ import math
 from functools import partial
 from typing import Annotated, Literal
 
-from rankstone.align.functions import Depth, Values
-from rankstone.metrics.registry import ByName, Growth, Parameter, by_hits, by_relevant, metric
+from rankstone.align.elementwise import Depth, Values
+from rankstone.errors import InputError
+from rankstone.metrics.registry import ByName, Monotonicity, Parameter, by_hits, by_relevant, metric
 from rankstone.program.ranking import Ranking, Ratio
 
 PrecisionDivisor = Annotated[
     Literal["k", "min(k,retrieved)", "min(k,relevant)"],
     Parameter(
-        "how many places count",
+        "denominator of precision",
         {
-            "k": "k, however short the list is",
-            "min(k,retrieved)": "k, at most as many as the list has",
-            "min(k,relevant)": "k, at most as many as there are relevant items",
+            "k": "divided by k, also if fewer items are returned",
+            "min(k,retrieved)": "divided by k, or by the number of returned items if that is smaller",
+            "min(k,relevant)": "divided by k, or by the number of relevant items if that is smaller",
         },
     ),
 ]
 RecallDivisor = Annotated[
     Literal["relevant", "min(relevant,k)", "grades"],
     Parameter(
-        "what could be found",
+        "denominator of recall",
         {
-            "relevant": "the relevant items",
-            "min(relevant,k)": "the relevant items, at most k",
-            "grades": "the sum of all grades above 0",
+            "relevant": "divided by the number of relevant items",
+            "min(relevant,k)": "divided by the number of relevant items, or by k if that is smaller",
+            "grades": "divided by the sum of all positive grades",
         },
         text={"grades": "sum of grades"},
         latex={"grades": r"\sum_j g_j"},
     ),
 ]
-Beta = Annotated[float, Parameter("how much recall weighs beside precision", above=0)]
+Beta = Annotated[float, Parameter("weight of recall relative to precision", above=0)]
 Catalogue = Annotated[
     int | None,
     Parameter(
-        "how many items there are in all",
-        {None: "items that are neither judged nor returned are not counted", ...: "of {} items in all"},
-        quiet=(None,),
+        "number of items in the catalogue",
+        {None: "items that are neither judged nor returned are ignored", ...: "catalogue of {} items"},
+        hidden=(None,),
         above=0,
     ),
 ]
 Nonrelevant = Annotated[
     Literal["judged", "list"],
     Parameter(
-        "which items count as not relevant: those judged so, or all others of the list",
+        "which items count as non-relevant: those judged non-relevant, or every returned item that is not relevant",
         {
-            "judged": "items judged so are not relevant",
-            "list": "all other items of the list are not relevant",
+            "judged": "non-relevant: judged non-relevant",
+            "list": "non-relevant: every returned item that is not relevant",
         },
-        quiet=("judged",),
+        hidden=("judged",),
     ),
 ]
 
-# Families of metrics, by what their rows have in common.
-of_hits = partial(metric, expected=True, zeros=False, ends_at_k=True, counts_hits=True, earns=by_relevant)
+# Declarations shared by families of metrics.
+of_hits = partial(
+    metric, expected=True, reads_zero_grades=False, ends_at_k=True, counts_hits=True, defined_where=by_relevant
+)
 counting = partial(
     metric,
     kind="count",
     choices={"averaging": "sum"},
     expected=True,
-    zeros=False,
+    reads_zero_grades=False,
     bounds=(0, math.inf),
     better="neither",
     ends_at_k=True,
-    grows="hits",
+    monotonicity="hits",
 )
 
 
 def check_catalogue(ranking: Ranking, catalogue: int) -> None:
-    """Refuse lists that a catalogue of so many items cannot hold."""
-    over = ranking.maximum(ranking.relevant, ranking.retrieved) > catalogue
-    ranking.refuse(over, f"a catalogue of {catalogue} items cannot hold the items")
+    """Raise an error if a query has more items than the catalogue."""
+    too_many = ranking.maximum(ranking.relevant, ranking.retrieved) > catalogue
+    ranking.raise_where(too_many, f"a catalogue of {catalogue} items cannot hold the items")
 
 
 def _unless_bad(ranking: Ranking, parameters: ByName) -> Values:
-    """What fallout counts: items judged not relevant, or all that are not hits."""
-    if parameters["catalogue"] is not None or parameters["nonrelevant"] == "list" or ranking.listed:
+    """The items that fallout counts: judged non-relevant ones, or all that are not hits."""
+    if parameters["catalogue"] is not None or parameters["nonrelevant"] == "list" or ranking.returned_only:
         return by_hits(ranking, parameters)
-    return -ranking.judged_bad
+    return -ranking.judged_nonrelevant
 
 
 @of_hits(
@@ -90,14 +93,14 @@ def _unless_bad(ranking: Ranking, parameters: ByName) -> Values:
     spellings={"P_{k}": "precision@{k}"},
     formula="hits(k) / <divisor>",
     latex=r"\frac{\mathrm{hits}(k)}{<divisor>}",
-    use="A page shows k items and each of them costs the reader the same.",
-    beware="It cannot reach 1 where fewer than k items are relevant, and it does not see the order within the k.",
-    grows=lambda parameters: "share" if "relevant" in parameters["divisor"] else "hits",
+    use_when="A page shows k items, and each of them costs the user the same effort.",
+    caveat="It cannot reach 1 if a query has fewer than k relevant items, and it ignores the order within the top k.",
+    monotonicity=lambda parameters: "share" if "relevant" in parameters["divisor"] else "sum of hits",
 )
 def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "k") -> Ratio:
-    """Share of the first k places that hold a relevant item.
+    """Fraction of the top k items that are relevant.
 
-    Without k, the whole list. Cleverdon, Mills and Keen, 1966.
+    Without k, of all returned items. Cleverdon, Mills and Keen, 1966.
 
     >>> rs.precision(["a", "b", "c", "d"], truth=["a", "c", "x"], k=2)
     0.5
@@ -111,15 +114,15 @@ def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = 
     spellings={"recall_{k}": "recall@{k}"},
     formula="hits(k) / <divisor>",
     latex=r"\frac{\mathrm{hits}(k)}{<divisor>}",
-    use="What counts is that the relevant items are among the first k at all: candidate generation, screening.",
-    beware=(
-        "It cannot reach 1 where more than k items are relevant; that is why some tools divide by min(k, relevant)."
+    use_when="The relevant items should be in the top k, at any rank: candidate generation, screening.",
+    caveat=(
+        "It cannot reach 1 if a query has more than k relevant items; some tools therefore divide by min(k, relevant)."
     ),
-    grows=lambda parameters: None if parameters["divisor"] == "grades" else "share",
-    weighs=True,
+    monotonicity=lambda parameters: None if parameters["divisor"] == "grades" else "share",
+    weightable=True,
 )
 def recall(ranking: Ranking, *, k: Depth = None, divisor: RecallDivisor = "relevant") -> Ratio:
-    """Share of the relevant items that the first k places hold.
+    """Fraction of the relevant items that are in the top k.
 
     Cleverdon, Mills and Keen, 1966.
 
@@ -130,8 +133,8 @@ def recall(ranking: Ranking, *, k: Depth = None, divisor: RecallDivisor = "relev
 
 
 def _relevant(ranking: Ranking, k: Depth, divisor: RecallDivisor) -> Values:
-    if divisor != "relevant" and ranking.rule.credit == "weight":
-        raise ValueError(f"recall: credit='weight' goes with divisor='relevant', not with {divisor!r}")
+    if divisor != "relevant" and ranking.relevance_rule.credit == "weighted":
+        raise InputError(f"recall: relevance='weighted' goes with divisor='relevant', not with {divisor!r}")
     if divisor == "grades":
         truth = ranking.ideal("given")
         return truth.sum(truth.maximum(truth.grade, 0.0))
@@ -139,25 +142,26 @@ def _relevant(ranking: Ranking, k: Depth, divisor: RecallDivisor) -> Values:
 
 
 def harmonic(precision: float, recall: float, arguments: ByName) -> tuple[float, float]:
-    """Their weighted harmonic mean, as the two sides of a division."""
+    """The weighted harmonic mean of precision and recall, as numerator and denominator."""
     weight = arguments.get("beta", 1.0) ** 2
     return (1.0 + weight) * precision * recall, weight * precision + recall
 
 
-def _grows(parameters: ByName) -> Growth | None:
+def _grows(parameters: ByName) -> Monotonicity | None:
     return None if parameters["recall_divisor"] == "grades" else "share"
 
 
-of_both = partial(of_hits, whole=harmonic, grows=_grows)
+of_both = partial(of_hits, combine=harmonic, monotonicity=_grows)
 
 
 @of_both(
     "f",
-    aliases=("set_f", "f1beta"),
+    aliases=("set_f", "f1beta", "f_measure", "f_score", "f_beta"),
+    spellings={"f{x}": "f(beta={x})", "f{x}_score": "f(beta={x})"},
     formula="(1 + <beta>^2) hits(k) / (<beta>^2 <recall_divisor> + <precision_divisor>)",
     latex=r"\frac{(1 + <beta>^2)\,\mathrm{hits}(k)}{<beta>^2\,<recall_divisor> + <precision_divisor>}",
-    use="Both precision and recall matter, and one number has to stand for them.",
-    beware="Say beta, and say whether it is the mean of the users' F or the F of the mean precision and recall.",
+    use_when="Precision and recall both matter, and one number has to summarise them.",
+    caveat="Report beta, and whether it is the mean F over queries or the F of mean precision and mean recall.",
 )
 def f(
     ranking: Ranking,
@@ -183,10 +187,11 @@ def f(
 
 @of_both(
     "f1",
+    aliases=("f1_score", "f1score"),
     formula="2 hits(k) / (<recall_divisor> + <precision_divisor>)",
     latex=r"\frac{2\,\mathrm{hits}(k)}{<recall_divisor> + <precision_divisor>}",
-    use="As f, with equal weight for precision and recall.",
-    beware="The mean of F1 and the F1 of the means differ.",
+    use_when="As f, with equal weight for precision and recall.",
+    caveat="The mean F1 over queries differs from the F1 of mean precision and mean recall.",
 )
 def f1(
     ranking: Ranking,
@@ -211,14 +216,14 @@ def f1(
     "hit_rate",
     aliases=("hit", "success", "hr", "hit_ratio"),
     spellings={"success_{k}": "hit_rate@{k}"},
-    formula="1 if hits(k) > 0 else 0",
+    formula="1 if hits(k) > 0, else 0",
     latex=r"[\mathrm{hits}(k) > 0]",
-    use="One good item is enough, as in a carousel or with one held-out item a user.",
-    beware="It treats a list with one hit and a list of hits alike.",
-    grows="hits",
+    use_when="One relevant item is enough, as in a carousel or with one held-out item per user.",
+    caveat="One hit and many hits have the same value.",
+    monotonicity="hits",
 )
 def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
-    """1 if any of the first k items is relevant.
+    """1 if at least one of the top k items is relevant, else 0.
 
     >>> rs.hit_rate(["a", "b", "c"], truth=["c"], k=2)
     0.0
@@ -231,14 +236,14 @@ def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
     aliases=("rprec",),
     formula="hits(relevant) / relevant",
     latex=r"\frac{\mathrm{hits}(\mathrm{relevant})}{\mathrm{relevant}}",
-    use="The number of relevant items varies much between queries: the cutoff varies with it.",
-    beware="With one relevant item it is the same as precision at 1.",
+    use_when="The number of relevant items varies between queries: the cutoff is that number.",
+    caveat="With one relevant item it equals precision@1.",
     ends_at_k=False,
-    best_first=lambda ranking, _: ranking.counted(ranking.floor(ranking.relevant)),
-    grows="share",
+    best_first=lambda ranking, _: ranking.credit_at(ranking.floor(ranking.relevant)),
+    monotonicity="share at R",
 )
 def r_precision(ranking: Ranking) -> Ratio:
-    """Precision at the rank that equals the number of relevant items.
+    """Precision at rank R, where R is the number of relevant items.
 
     >>> rs.r_precision(["a", "b", "c", "d"], truth=["a", "c", "d"])
     0.6666666666666666
@@ -248,13 +253,13 @@ def r_precision(ranking: Ranking) -> Ratio:
 
 @metric(
     "fallout",
-    formula="nonrelevant(k) / nonrelevant",
-    latex=r"\frac{\mathrm{nonrelevant}(k)}{\mathrm{nonrelevant}}",
-    use="Showing something bad is what must not happen.",
-    beware="It needs judgements of what is not relevant; without them nothing counts against the list.",
+    formula="non-relevant items returned(k) / all non-relevant items",
+    latex=r"\frac{\mathrm{nonrelevant}(k)}{\mathrm{all\ nonrelevant}}",
+    use_when="Returning a non-relevant item is costly.",
+    caveat="It needs judged non-relevant items; unjudged items count with nonrelevant='list' or catalogue= only.",
     expected=True,
     better="lower",
-    two_sided=True,
+    binary_only=True,
     ends_at_k=True,
     counts_hits=True,
     best_first=_unless_bad,
@@ -262,20 +267,20 @@ def r_precision(ranking: Ranking) -> Ratio:
 def fallout(
     ranking: Ranking, *, k: Depth = None, catalogue: Catalogue = None, nonrelevant: Nonrelevant = "judged"
 ) -> Ratio:
-    """Share of the non-relevant items that the first k places hold; lower is better.
+    """Fraction of the non-relevant items that are in the top k (false positive rate); lower is better.
 
-    Over judged items, over all items of the list (nonrelevant="list"), or over a catalogue of so many items.
+    Of the judged items, of all returned items (nonrelevant="list"), or of a catalogue of that many items.
 
     >>> rs.metrics.fallout(["a", "b", "c"], truth=["a"], k=3, catalogue=101)
     0.02
     """
-    taken = ranking.places(k, "min(k,retrieved)") - ranking.hits(k)
+    returned = ranking.places(k, "min(k,retrieved)") - ranking.hits(k)
     if catalogue is not None:
         check_catalogue(ranking, catalogue)
-        return Ratio(taken, catalogue - ranking.relevant_at(k))
-    if nonrelevant == "list" or ranking.listed:  # where only the list is known
-        return Ratio(taken, ranking.retrieved - ranking.returned_at(k))
-    return Ratio(ranking.sum(ranking.judged_bad, k), ranking.nonrelevant)
+        return Ratio(returned, catalogue - ranking.relevant_at(k))
+    if nonrelevant == "list" or ranking.returned_only:  # only returned items count
+        return Ratio(returned, ranking.retrieved - ranking.returned_at(k))
+    return Ratio(ranking.sum(ranking.judged_nonrelevant, k), ranking.nonrelevant)
 
 
 @counting(
@@ -283,11 +288,11 @@ def fallout(
     spellings={"NumRet(rel={x})": "num_rel_ret(threshold={x})"},  # ir_measures
     formula="min(k, retrieved)",
     latex=r"\min(k, \mathrm{retrieved})",
-    use="Checking how long the lists are.",
-    beware="It says nothing of their quality.",
+    use_when="Checking the length of the lists.",
+    caveat="It does not measure quality.",
 )
 def num_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
-    """How many items the run returned, over all queries.
+    """Number of returned items, summed over queries.
 
     >>> rs.metrics.num_ret(["a", "b", "c"], truth=["a"])
     3.0
@@ -297,14 +302,14 @@ def num_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
 
 @counting(
     "num_rel",
-    formula="relevant",
+    formula="number of relevant items",
     latex=r"\mathrm{relevant}",
-    use="Checking how much the truth holds.",
-    beware="It does not look at the run.",
+    use_when="Checking the number of relevant items in the truth.",
+    caveat="It does not depend on the run.",
     ends_at_k=False,
 )
 def num_rel(ranking: Ranking) -> Ratio:
-    """How many relevant items the truth has, over all queries.
+    """Number of relevant items in the truth, summed over queries.
 
     >>> rs.metrics.num_rel(["a", "b", "c"], truth=["a", "x"])
     2.0
@@ -317,13 +322,13 @@ def num_rel(ranking: Ranking) -> Ratio:
     spellings={"hits": "num_rel_ret(averaging='macro')"},  # ranx
     formula="hits(k)",
     latex=r"\mathrm{hits}(k)",
-    use="Counting hits over all queries.",
-    beware="It grows with the number of queries.",
+    use_when="Counting hits over all queries, as trec_eval does.",
+    caveat="It grows with the number of queries.",
     better="higher",
     counts_hits=True,
 )
 def num_rel_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
-    """How many relevant items the run returned, over all queries.
+    """Number of relevant items returned, summed over queries.
 
     >>> rs.metrics.num_rel_ret(["a", "b", "c"], truth=["a", "x"])
     1.0
@@ -333,20 +338,20 @@ def num_rel_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
 
 @metric(
     "judged",
-    formula="judged(k) / <divisor>",
+    formula="judged items returned(k) / <divisor>",
     latex=r"\frac{\mathrm{judged}(k)}{<divisor>}",
-    use="Before trusting any other number: how much of what was returned has been judged?",
-    beware="A high share says that the judgements cover the run, not that the run is good.",
+    use_when="Checking how complete the judgements of a run are before reading its other metrics.",
+    caveat="A high value means that the judgements cover the run, not that the run is good.",
     expected=True,
     best_first=lambda ranking, _: ranking.number(ranking.grade == ranking.grade),
     ends_at_k=True,
 )
 def judged(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "min(k,retrieved)") -> Ratio:
-    """Share of the first k items that the truth judges, relevant or not.
+    """Fraction of the top k items that are judged, relevant or not.
 
     >>> rs.metrics.judged(["a", "b", "c", "d"], truth={"a": 1, "c": 0}, k=4)
     0.5
     """
-    if ranking.listed:  # everything in the list has a grade
+    if ranking.returned_only:  # every returned item has a grade
         return Ratio(ranking.places(k, "min(k,retrieved)"), ranking.places(k, divisor))
     return Ratio(ranking.sum(ranking.number(ranking.grade == ranking.grade), k), ranking.places(k, divisor))

@@ -1,4 +1,4 @@
-"""An estimator is declared once, by `@estimator`; and those that there are."""
+"""The off-policy estimators, each declared once by `@estimator`."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
+from rankstone.errors import InputError, InputTypeError
 from rankstone.metrics.declaration import (
     ByName,
-    Declared,
+    DeclaredFunction,
     Parameter,
     Registry,
     Value,
-    nearest,
     read_arguments,
     text_parts,
     unknown_word,
     written,
 )
-from rankstone.offpolicy.form import CHANGES, Logged, changed
+from rankstone.offpolicy.logged_data import CHANGES, LoggedData, transformed
 from rankstone.program.ranking import Ratio
 
-Estimate = Callable[..., Ratio | Sequence[Ratio]]  # what each list earned over what it counts; several add up
-_WEIGHTS = Declared("weights", changed)
+Estimate = Callable[..., Ratio | Sequence[Ratio]]  # reward / weight per list; several ratios add up
+_WEIGHTS = DeclaredFunction("weights", transformed)
 
-# What other tools do otherwise, by estimator and parameter.
+# Parameters that other tools set differently, by estimator.
 CONVENTIONS: Mapping[str, Mapping[str, ByName]] = {
     "rankstone": {},
     "obp": {"snips": {"normalise": "place"}},
@@ -34,12 +34,12 @@ CONVENTIONS: Mapping[str, Mapping[str, ByName]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Method(Declared):
+class Method(DeclaredFunction):
     """One estimator's declaration."""
 
     formula: str
-    predicts: bool  # does it need predictions
-    weighted: bool  # does it read weights
+    predicts: bool  # whether it needs a reward model
+    weighted: bool  # whether it reads importance weights
 
     @cached_property
     def defaults(self) -> dict[str, Value]:
@@ -48,45 +48,71 @@ class Method(Declared):
 
     @cached_property
     def about(self) -> dict[str, Parameter]:
-        """What is said of its parameters."""
+        """Descriptions of the parameters."""
         return {**super().about, **_WEIGHTS.about}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Estimator:
-    """An estimator as a value: hashable, and read back from its text, `dr(clip=10.0)`."""
+    """An estimator with its parameters: hashable, printed as it is written, `dr(clip=10)`.
+
+    Parameters
+    ----------
+    name : str
+        One of `rs.offpolicy.estimators`.
+    params : tuple of (str, value), default ()
+        Parameters, sorted by name.
+
+    Examples
+    --------
+    >>> rs.offpolicy.estimators.dr(clip=10)
+    dr(clip=10)
+    """
 
     name: str
     params: tuple[tuple[str, Value], ...] = ()
 
     def __post_init__(self) -> None:
-        given = dict(self.params)
+        params = dict(self.params)
         method = self.method
-        for name, value in given.items():
+        for name, value in params.items():
             if name not in method.defaults:
-                known = list(method.defaults)
-                raise ValueError(unknown_word(f"parameter of {self.name}", name, nearest(name, known), known))
+                allowed = list(method.defaults)
+                raise InputError(unknown_word(f"parameter of {self.name}", name, allowed))
             method.check(name, value)
-        changes = [name for name in CHANGES if given.get(name) is not None]
+        changes = [name for name in CHANGES if params.get(name) is not None]
         if len(changes) > 1:
-            raise ValueError(f"{self}: {' and '.join(changes)} both change the weights; choose one of them")
+            raise InputError(f"{self}: {' and '.join(changes)} both change the weights; choose one of them")
         if changes and not method.weighted:
-            raise ValueError(f"{self}: {changes[0]} would change nothing, as {self.name} has no weights; leave it out")
+            raise InputError(f"{self}: {changes[0]} would have no effect: {self.name} has no weights")
 
     @property
     def method(self) -> Method:
+        """The declaration of the estimator."""
         if self.name not in estimators.rows:
-            raise ValueError(estimators.unknown(self.name))
+            raise InputError(estimators.unknown(self.name))
         return estimators.rows[self.name]
 
     def __call__(self, **params: Value) -> Estimator:
-        """The same with parameters set: `rs.estimators.dr(clip=10)`."""
+        """Set parameters: `rs.offpolicy.estimators.dr(clip=10)`."""
         return Estimator(self.name, tuple(sorted({**dict(self.params), **params}.items())))
 
     def decided(self, over: ByName, convention: str) -> ByName:
-        """Every parameter: its own, then the caller's for all, then the convention's, then the default."""
-        theirs = CONVENTIONS[convention].get(self.name, {})
-        return {**self.method.defaults, **theirs, **over, **dict(self.params)}
+        """All parameters with their values: its own, else those of the call, the convention, or the default.
+
+        Parameters
+        ----------
+        over : mapping of str to value
+            Parameters of the call, for all estimators.
+        convention : str
+            "rankstone" or "obp".
+
+        Returns
+        -------
+        dict of str to value
+        """
+        preset = CONVENTIONS[convention].get(self.name, {})
+        return {**self.method.defaults, **preset, **over, **dict(self.params)}
 
     def __str__(self) -> str:
         return written(self.name, self.params)
@@ -95,7 +121,7 @@ class Estimator:
 
 
 class Estimators(Registry[Method, Estimator]):
-    """Every estimator by name: `rs.estimators["dr"]`, `rs.estimators.dr`; those that a user declared, too."""
+    """All estimators by name, user-defined ones included: `rs.offpolicy.estimators["dr"]`."""
 
 
 estimators = Estimators("an estimator", Estimator)
@@ -104,94 +130,119 @@ estimators = Estimators("an estimator", Estimator)
 def estimator(
     name: str, *, formula: str = "", predicts: bool = False, weighted: bool = True
 ) -> Callable[[Estimate], Estimator]:
-    """Declare an estimator: a function from `Logged` to a `Ratio`, or to several that add up.
+    """Declare an estimator: decorate a function from `LoggedData` to a `Ratio`, or to several that add up.
 
-    `weight=`, `clip=`, `switch=`, `shrink=` and `subgaussian=` are done before it is called: `logged.weight` is what
-    they make. predicts: it reads predictions. weighted: it reads weights.
+    `weight`, `clip`, `switch`, `shrink` and `subgaussian` are applied before the function is called.
+
+    Parameters
+    ----------
+    name : str
+        Name of the estimator.
+    formula : str, default ""
+        Formula in words, with r (reward), w (weight) and q (predicted reward).
+    predicts : bool, default False
+        Whether the estimator needs a reward model.
+    weighted : bool, default True
+        Whether the estimator reads importance weights.
+
+    Returns
+    -------
+    callable
+        A decorator that returns the `Estimator`.
+
+    Examples
+    --------
+    >>> @rs.offpolicy.estimator("first_place", formula="mean of w r at position 1")  # doctest: +SKIP
+    ... def first_place(logged):
+    ...     return rs.authoring.Ratio(logged.at(1, logged.weight * logged.reward), logged.ones)
     """
     return lambda function: estimators.declare(Method(name, function, formula, predicts, weighted))
 
 
-def parse(asked: str | Estimator | Iterable[str | Estimator]) -> tuple[Estimator, ...]:
+def parse(text: str | Estimator | Iterable[str | Estimator]) -> tuple[Estimator, ...]:
     """Read estimators from their written form: `ips`, `dr(clip=10)`, `ips, snips`."""
-    found: dict[Estimator, None] = {}
-    for one in [asked] if isinstance(asked, (str, Estimator)) else asked:
-        if isinstance(one, Estimator):
-            found[one] = None
+    parsed: dict[Estimator, None] = {}
+    for entry in [text] if isinstance(text, (str, Estimator)) else text:
+        if isinstance(entry, Estimator):
+            parsed[entry] = None
             continue
-        if not isinstance(one, str):
-            raise TypeError(f"an estimator is a name such as 'ips' or a value such as rs.estimators.ips, not {one!r}")
-        for part in text_parts(one):
+        if not isinstance(entry, str):
+            raise InputTypeError(
+                f"an estimator is a name such as 'ips' or a value such as rs.offpolicy.estimators.ips, not {entry!r}"
+            )
+        for part in text_parts(entry):
             shape = re.fullmatch(r"\s*(\w+)\s*(\(.*\))?\s*", part, re.DOTALL)
             if shape is None:
-                raise ValueError(f"cannot read estimator {part!r}; write it like 'ips' or 'dr(clip=10)'")
+                raise InputError(f"cannot read estimator {part!r}; write it like 'ips' or 'dr(clip=10)'")
             plain = Estimator(shape[1])
-            found[plain(**read_arguments(part, plain.method, shape[2])) if shape[2] else plain] = None
-    if not found:
-        raise ValueError("no estimator was asked for")
-    return tuple(found)
+            parsed[plain(**read_arguments(part, plain.method, shape[2])) if shape[2] else plain] = None
+    if not parsed:
+        raise InputError("no estimators; pass a name such as 'ips'")
+    return tuple(parsed)
 
 
-# -- those that there are ------------------------------------------------------------------------------------
+# -- the estimators ------------------------------------------------------------------------------------
 
 Normalise = Annotated[
     Literal["all", "place"],
     Parameter(
-        "what the weights are divided by",
-        {"all": "one division for all places", "place": "each place divided by its own mean weight"},
-        quiet=("all",),
+        "divisor of the weights",
+        {"all": "one mean weight for all positions", "place": "a mean weight per position"},
+        hidden=("all",),
     ),
 ]
 
 
 @estimator("as_logged", formula="mean of r", weighted=False)
-def as_logged(logged: Logged) -> Ratio:
-    """What the log itself earned, whatever the target."""
+def as_logged(logged: LoggedData) -> Ratio:
+    """Mean reward of the log, whatever the target policy."""
     return Ratio(logged.sum(logged.reward), logged.ones)
 
 
 @estimator("ips", formula="mean of w r")
-def ips(logged: Logged) -> Ratio:
-    """Rewards by how much more often the target shows what was shown (Horvitz and Thompson 1952)."""
+def ips(logged: LoggedData) -> Ratio:
+    """Inverse propensity score: mean of the weighted rewards (Horvitz and Thompson 1952)."""
     return Ratio(logged.sum(logged.weight * logged.reward), logged.ones)
 
 
-@estimator("snips", formula="mean of w r, over mean of w")
-def snips(logged: Logged, *, normalise: Normalise = "all") -> Ratio | Sequence[Ratio]:
-    """Weighted rewards over the mean weight, which stays within the rewards (Swaminathan and Joachims 2015)."""
-    earned = logged.weight * logged.reward
+@estimator("snips", formula="mean of w r / mean of w")
+def snips(logged: LoggedData, *, normalise: Normalise = "all") -> Ratio | Sequence[Ratio]:
+    """Self-normalised IPS: weighted rewards divided by the mean weight (Swaminathan and Joachims 2015)."""
+    weighted = logged.weight * logged.reward
     if normalise == "all":
-        return Ratio(logged.sum(earned), logged.mean(logged.weight))
+        return Ratio(logged.sum(weighted), logged.mean(logged.weight))
     terms = []
     for place in range(1, logged.places + 1):
         has = logged.at(place, logged.weight * 0 + 1).sum()
-        terms.append(Ratio(logged.at(place, earned) * has / len(logged), logged.at(place, logged.weight)))
+        terms.append(Ratio(logged.at(place, weighted) * has / len(logged), logged.at(place, logged.weight)))
     return terms
 
 
-@estimator("dm", formula="mean of q that the target expects", predicts=True, weighted=False)
-def dm(logged: Logged) -> Ratio:
-    """What the predictions say of the target; no better than they are (direct method)."""
+@estimator("dm", formula="mean of E[q]", predicts=True, weighted=False)
+def dm(logged: LoggedData) -> Ratio:
+    """Direct method: expected predicted reward under the target policy; as good as the reward model."""
     if logged.conditional:
-        raise ValueError("dm needs weight='item' for lists: what follows the logged items is not what follows others")
+        raise InputError(
+            "dm needs weight='item' for lists: predictions given the logged items do not hold for other items"
+        )
     return Ratio(logged.sum(logged.expected), logged.ones)
 
 
-@estimator("dr", formula="mean of q that the target expects + w (r - q)", predicts=True)
-def dr(logged: Logged) -> Ratio:
-    """The predictions, corrected by weighted rewards: right if either is (Dudik, Langford and Li 2011).
+@estimator("dr", formula="mean of E[q] + w (r - q)", predicts=True)
+def dr(logged: LoggedData) -> Ratio:
+    """Doubly robust: the direct method plus weighted residuals; unbiased if either is (Dudik, Langford and Li 2011).
 
     With weight="cascade" it is cascade-DR (Kiyohara et al. 2022).
     """
-    return Ratio(logged.sum(logged.foreseen + _rest(logged)), logged.ones)
+    return Ratio(logged.sum(logged.baseline + _residual(logged)), logged.ones)
 
 
-@estimator("sndr", formula="mean of q that the target expects + mean of w (r - q), over mean of w", predicts=True)
-def sndr(logged: Logged) -> Sequence[Ratio]:
-    """The predictions, corrected by weighted rewards over the mean weight (Thomas and Brunskill 2016)."""
-    predicted = Ratio(logged.sum(logged.foreseen), logged.ones)
-    return predicted, Ratio(logged.sum(_rest(logged)), logged.mean(logged.weight))
+@estimator("sndr", formula="mean of E[q] + mean of w (r - q) / mean of w", predicts=True)
+def sndr(logged: LoggedData) -> Sequence[Ratio]:
+    """Self-normalised doubly robust: residuals divided by the mean weight (Thomas and Brunskill 2016)."""
+    direct = Ratio(logged.sum(logged.baseline), logged.ones)
+    return direct, Ratio(logged.sum(_residual(logged)), logged.mean(logged.weight))
 
 
-def _rest(logged: Logged) -> Any:
+def _residual(logged: LoggedData) -> Any:
     return logged.weight * (logged.reward - logged.predicted)

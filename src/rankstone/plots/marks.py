@@ -1,55 +1,57 @@
-"""What is drawn: axes, and marks in the units of the data; and text that is safe to write into a picture."""
+"""Plot elements in the units of the data: axes and marks; and escaped text for SVG and HTML."""
 
 from __future__ import annotations
 
+import html
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any, TypeAlias
 
-LONGEST = 80  # letters that are shown of an id
+LONGEST = 80  # printed characters of an id
 
-# Marks that turn or hide what stands beside them: controls, bidirectional ones, those of no width, lone surrogates.
-_UNSEEN = re.compile(
+# Characters that reverse or hide adjacent text: controls, bidirectional ones, those of no width, lone surrogates.
+_INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufe00-\ufe0f\ufeff"
     "\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 
 
-# Letters that are written from right to left: what follows them would be drawn before them.
+# Right-to-left letters, which reorder the text that follows them.
 _TURNING = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]+")
 _STRAIGHT = "\N{LEFT-TO-RIGHT MARK}"
 
 
-def shown(text: object, longest: int | None = LONGEST) -> str:
-    """A text in which every mark is seen, and that is not too long; not escaped. It is cut in the middle: names of
-    runs, files and pages that belong together often differ at the end."""
+def printable(text: object, longest: int | None = LONGEST) -> str:
+    """Text with invisible characters made visible and shortened in the middle; not escaped.
+
+    Names of related runs, files and pages often differ at the end.
+    """
     whole = str(text)
     if longest is None or len(whole) <= longest:
-        seen = _seen(whole)
+        visible = _visible(whole)
     else:
-        seen = _seen(whole[:longest]) + _seen(whole[-longest:])  # the rest is cut out in any case
-    if longest is None or len(seen) <= longest:
-        return seen
+        visible = _visible(whole[:longest]) + _visible(whole[-longest:])  # the rest is cut in any case
+    if longest is None or len(visible) <= longest:
+        return visible
     end = (longest - 1) // 2
-    return f"{seen[: longest - 1 - end]}\N{HORIZONTAL ELLIPSIS}{seen[len(seen) - end :]}"
+    return f"{visible[: longest - 1 - end]}\N{HORIZONTAL ELLIPSIS}{visible[len(visible) - end :]}"
 
 
-def _seen(text: str) -> str:
-    return _UNSEEN.sub(lambda mark: f"<U+{ord(mark[0]):04X}>", text)
+def _visible(text: str) -> str:
+    return _INVISIBLE.sub(lambda mark: f"<U+{ord(mark[0]):04X}>", text)
 
 
-def safe(text: object, longest: int | None = LONGEST) -> str:
-    """The same for text and attributes of HTML and SVG."""
-    return escape(shown(text, longest), quote=True)
+def escape(text: object, longest: int | None = LONGEST) -> str:
+    """Printable text, escaped for elements and attributes of HTML and SVG."""
+    return html.escape(printable(text, longest), quote=True)
 
 
-def prose(text: str, longest: int | None = None) -> str:
-    """The same for sentences that have ids in them: an id written from right to left does not move what follows it."""
+def escape_sentence(text: str, longest: int | None = None) -> str:
+    """An escaped sentence with ids in it: right-to-left ids do not reorder the text that follows."""
     cut = text if longest is None or len(text) <= longest else text[: longest - 1] + "\N{HORIZONTAL ELLIPSIS}"
-    return _TURNING.sub(lambda letters: letters[0] + _STRAIGHT, safe(cut, None))
+    return _TURNING.sub(lambda letters: letters[0] + _STRAIGHT, escape(cut, None))
 
 
 Numbers: TypeAlias = Sequence[float]
@@ -57,26 +59,26 @@ Numbers: TypeAlias = Sequence[float]
 
 @dataclass(frozen=True)
 class Axis:
-    """One of the two directions: numbers from `low` to `high`, or names at 0, 1, 2, ..."""
+    """An axis of numbers from `low` to `high`, or of names at 0, 1, 2, ..."""
 
     label: str
     low: float
     high: float
     names: tuple[str, ...] = ()
-    signed: bool = False  # are numbers written with their signs
-    whole: bool = False  # are there whole numbers only
+    signed: bool = False  # whether tick labels have a sign
+    whole: bool = False  # whether ticks are integers
 
     @classmethod
     def over(cls, label: str, values: Sequence[float], *, signed: bool = False, zero: bool = False) -> Axis:
-        """Wide enough for all values that are finite."""
-        known = [float(value) for value in values if math.isfinite(value)] + ([0.0] if zero else [])
-        low, high = (min(known), max(known)) if known else (0.0, 1.0)
+        """An axis that spans all finite values."""
+        finite = [float(value) for value in values if math.isfinite(value)] + ([0.0] if zero else [])
+        low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
         spare = 0.04 * (high - low) or 0.05 * (abs(high) or 1.0)
         return cls(label, low - spare, high + spare, signed=signed)
 
     @classmethod
     def of_names(cls, label: str, names: Sequence[str]) -> Axis:
-        """A place for each name."""
+        """An axis with one position per name."""
         return cls(label, -0.6, len(names) - 0.4, tuple(names))
 
     def ticks(self, about: int = 6) -> list[float]:
@@ -88,8 +90,8 @@ class Axis:
         first = math.ceil(self.low / step - 1e-9)
         return [number * step for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
-    def said(self, tick: float, about: int = 6) -> str:
-        """A tick's number, as short as its neighbours allow."""
+    def tick_label(self, tick: float, about: int = 6) -> str:
+        """The label of a tick, with as few digits as the step allows."""
         ticks = self.ticks(about)
         step = ticks[1] - ticks[0] if len(ticks) > 1 else abs(tick) or 1.0
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
@@ -99,7 +101,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Line:
-    """Points that are joined."""
+    """Points joined by a line."""
 
     x: Numbers
     y: Numbers
@@ -109,7 +111,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Band:
-    """What lies between two lines."""
+    """The area between two lines."""
 
     x: Numbers
     low: Numbers
@@ -119,7 +121,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Dots:
-    """Single points; `sizes`: how many of them lie there; `titles`: what is told of each."""
+    """Points; `sizes`: number of coinciding points, `titles`: tooltip of each."""
 
     x: Numbers
     y: Numbers
@@ -131,7 +133,7 @@ class Dots:
 
     @property
     def radii(self) -> list[float]:
-        """How large to draw each, in pixels: its area grows with how many lie there."""
+        """Radii in pixels; the area is proportional to the size."""
         sizes = self.sizes or [1.0] * len(self.x)
         unit = min(4.0, 12.0 / math.sqrt(max([1.0, *sizes])))
         return [max(unit * math.sqrt(size), 2.0) for size in sizes]
@@ -148,8 +150,8 @@ class Bars:
 
 
 @dataclass(frozen=True)
-class Spans:
-    """Intervals that lie flat."""
+class Intervals:
+    """Horizontal intervals."""
 
     y: Numbers
     low: Numbers
@@ -159,7 +161,7 @@ class Spans:
 
 
 @dataclass(frozen=True)
-class Rule:
+class RefLine:
     """A line across at a number of the x axis, of the y axis, or along the diagonal (`both`)."""
 
     at: float = 0.0
@@ -169,15 +171,15 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Zone:
-    """A stripe across, between two numbers of the x axis."""
+class Span:
+    """A vertical stripe between two numbers of the x axis."""
 
     low: float
     high: float
 
 
 @dataclass(frozen=True)
-class Notes:
+class TextMarks:
     """Texts at the right end of rows."""
 
     y: Numbers
@@ -185,16 +187,16 @@ class Notes:
     head: str = ""
 
 
-Mark: TypeAlias = Line | Band | Dots | Bars | Spans | Rule | Zone | Notes
-_LAYERS = (Zone, Band, Rule, Bars, Spans, Line, Dots, Notes)  # from the back to the front
+Mark: TypeAlias = Line | Band | Dots | Bars | Intervals | RefLine | Span | TextMarks
+_LAYERS = (Span, Band, RefLine, Bars, Intervals, Line, Dots, TextMarks)  # from the back to the front
 
 
 @dataclass(frozen=True, repr=False)
 class Drawing:
-    """What a plot shows, apart from how it is drawn."""
+    """The contents of a plot, independent of the drawing library."""
 
     title: str
-    sentence: str  # what it shows, for those who do not see it
+    sentence: str  # text alternative
     x: Axis
     y: Axis
     marks: tuple[Mark, ...]

@@ -1,4 +1,4 @@
-"""Draws a plot by matplotlib, for those who live there, and for PNG and PDF."""
+"""Draws a plot with matplotlib, also for PNG and PDF."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.plots.marks import Band, Bars, Dots, Drawing, Line, Notes, Rule, Spans, Zone, shown
+from rankstone.plots.marks import Band, Bars, Dots, Drawing, Intervals, Line, RefLine, Span, TextMarks, printable
 from rankstone.plots.svg import COLOURS
 
 _QUIET = "#57606a"
@@ -42,8 +42,8 @@ def _new(plot: Drawing) -> Any:
 
 
 def _plain(text: str) -> str:
-    """Text in which a dollar sign begins no formula."""
-    return shown(text).replace("$", r"\$")
+    """Text with escaped dollar signs, which would begin a formula."""
+    return printable(text).replace("$", r"\$")
 
 
 def _colour(series: int) -> str:
@@ -65,14 +65,14 @@ def _dots(ax: Any, mark: Dots) -> None:
     )  # fmt: skip
 
 
-def _spans(ax: Any, mark: Spans) -> None:
-    known = [(y, low, high) for y, low, high in zip(mark.y, mark.low, mark.high, strict=True)
+def _spans(ax: Any, mark: Intervals) -> None:
+    finite = [(y, low, high) for y, low, high in zip(mark.y, mark.low, mark.high, strict=True)
              if math.isfinite(low) and math.isfinite(high)]  # fmt: skip
-    if known:
-        ax.hlines(*zip(*known, strict=True), color=_colour(mark.series), linewidth=4 if mark.thick else 1)
+    if finite:
+        ax.hlines(*zip(*finite, strict=True), color=_colour(mark.series), linewidth=4 if mark.thick else 1)
 
 
-def _rule(ax: Any, mark: Rule) -> None:
+def _rule(ax: Any, mark: RefLine) -> None:
     style: dict[str, Any] = {"color": _QUIET, "linewidth": 1, "linestyle": "-" if mark.strong else "--"}
     if mark.axis == "both":
         ax.axline((0, 0), slope=1, **style)
@@ -83,7 +83,7 @@ def _rule(ax: Any, mark: Rule) -> None:
                     textcoords="offset points", color=_QUIET)  # fmt: skip
 
 
-def _notes(ax: Any, mark: Notes) -> None:
+def _notes(ax: Any, mark: TextMarks) -> None:
     if mark.head:
         ax.annotate(_plain(mark.head), (1, 1), xycoords="axes fraction", xytext=(6, 4), textcoords="offset points",
                     color=_QUIET)  # fmt: skip
@@ -99,8 +99,8 @@ _DRAWN: dict[type, Any] = {
     ),
     Dots: _dots,
     Bars: lambda ax, mark: ax.bar(mark.x, mark.y, width=mark.width, color=[_colour(int(y < 0)) for y in mark.y]),
-    Spans: _spans,
-    Rule: _rule,
-    Zone: lambda ax, mark: ax.axvspan(mark.low, mark.high, color=_QUIET, alpha=0.12, linewidth=0),
-    Notes: _notes,
+    Intervals: _spans,
+    RefLine: _rule,
+    Span: lambda ax, mark: ax.axvspan(mark.low, mark.high, color=_QUIET, alpha=0.12, linewidth=0),
+    TextMarks: _notes,
 }

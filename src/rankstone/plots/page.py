@@ -1,4 +1,4 @@
-"""A page of HTML in one file: no request to anywhere, nothing in it but its own style and script."""
+"""An HTML page in one file, with inline style and script and without external requests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from rankstone.plots.marks import prose, safe
+from rankstone.plots.marks import escape, escape_sentence
 from rankstone.plots.plot import Plot
 from rankstone.plots.svg import STYLE as PLOT_STYLE
 from rankstone.plots.svg import around
@@ -62,7 +62,7 @@ _WIDE = 40  # letters, above which a cell has lines
 _ROWS = 500  # pixels, of a picture with names
 _SMALL = 440  # pixels, of one of two pictures side by side
 
-# Sorts a table by a column, shows the rows that hold a text, and the row of a bar. Without it all is there.
+# Sorts tables, filters rows and links bars with rows. The page is complete without it.
 SCRIPT = """
 for (const figure of document.querySelectorAll('figure[data-table]')) {
   const name = figure.dataset.table, count = Number(figure.dataset.count);
@@ -71,8 +71,8 @@ for (const figure of document.querySelectorAll('figure[data-table]')) {
     for (const other of document.querySelectorAll('tr.at')) other.classList.remove('at');
     rows[at].classList.add('at');
     rows[at].hidden = false;
-    const found = [at, at - rows.length].map(place => document.querySelector(`details[data-row="${name} ${place}"]`));
-    for (const fold of found) if (fold) fold.open = true;
+    const folds = [at, at - rows.length].map(place => document.querySelector(`details[data-row="${name} ${place}"]`));
+    for (const fold of folds) if (fold) fold.open = true;
     rows[at].scrollIntoView({block: 'center'});
   };
   if (figure.dataset.low) {
@@ -114,7 +114,7 @@ for (const table of document.querySelectorAll('table.sorted')) {
 }
 for (const box of document.querySelectorAll('input.filter')) {
   box.closest(".tools").hidden = false;
-  const table = document.getElementById(box.dataset.table), told = box.nextElementSibling;
+  const table = document.getElementById(box.dataset.table), counter = box.nextElementSibling;
   box.addEventListener('input', () => {
     const wanted = box.value.toLowerCase();
     let many = 0;
@@ -122,7 +122,7 @@ for (const box of document.querySelectorAll('input.filter')) {
       row.hidden = !row.textContent.toLowerCase().includes(wanted);
       many += row.hidden ? 0 : 1;
     }
-    told.textContent = many + ' shown';
+    counter.textContent = many + ' shown';
   });
 }
 for (const table of document.querySelectorAll('table[data-links]')) {
@@ -143,19 +143,19 @@ for (const table of document.querySelectorAll('table[data-links]')) {
 
 
 def page(title: str, sections: Sequence[tuple[str, str, str]]) -> str:
-    """A whole page; sections: an anchor of ours, a heading, and its HTML."""
+    """A whole page; sections: an anchor, a heading and HTML."""
     style = STYLE + PLOT_STYLE
     own = f"style-src {_hashed(style)}; script-src {_hashed(SCRIPT)}"
     policy = f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
-    links = "".join(f'<li><a href="#{anchor}">{safe(heading)}</a></li>' for anchor, heading, _ in sections)
+    links = "".join(f'<li><a href="#{anchor}">{escape(heading)}</a></li>' for anchor, heading, _ in sections)
     body = "".join(
-        f'<section id="{anchor}"><h2>{safe(heading)}</h2>{text}</section>' for anchor, heading, text in sections
+        f'<section id="{anchor}"><h2>{escape(heading)}</h2>{text}</section>' for anchor, heading, text in sections
     )
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{safe(title)}</title><style>{style}</style></head><body><header><h1>{safe(title)}</h1></header>"
+        f"<title>{escape(title)}</title><style>{style}</style></head><body><header><h1>{escape(title)}</h1></header>"
         f'<nav aria-label="Parts of this page"><ul>{links}</ul></nav><main>{body}</main>'
         f"<script>{SCRIPT}</script></body></html>\n"
     )
@@ -168,36 +168,35 @@ def _hashed(text: str) -> str:
 def paragraph(text: str, kind: str = "") -> str:
     """A paragraph of text."""
     name = f' class="{kind}"' if kind else ""
-    return f"<p{name}>{prose(text)}</p>"
+    return f"<p{name}>{escape_sentence(text)}</p>"
 
 
 def bullets(lines: Iterable[str]) -> str:
     """A list of sentences."""
-    items = "".join(f"<li>{prose(line, 2_000)}</li>" for line in lines)
+    items = "".join(f"<li>{escape_sentence(line, 2_000)}</li>" for line in lines)
     return f"<ul>{items}</ul>" if items else ""
 
 
 def figure(plot: Plot, anchor: str = "", count: int = 0) -> str:
-    """A picture with what it says under it; anchor: a table of the queries in it, or, of so many bars, of the first and
-    the last."""
+    """A plot with its caption; anchor: the table of its queries, or with `count` bars, of the first and last ones."""
     ends = f'data-count="{count}"' if count else f'data-low="{plot.x.low}" data-high="{plot.x.high}"'
     more = f' data-table="{anchor}" {ends}' if anchor else ""
-    said = f'<figcaption class="quiet">{prose(plot.sentence, 600)}</figcaption>' if plot.sentence else ""
-    return f"<figure{more}>{plot.svg(styled=False)}{said}</figure>"
+    caption = f'<figcaption class="quiet">{escape_sentence(plot.sentence, 600)}</figcaption>' if plot.sentence else ""
+    return f"<figure{more}>{plot.svg(styled=False)}{caption}</figure>"
 
 
 def figures(*drawn: str) -> str:
-    """Pictures side by side where there is room."""
+    """Plots in a row where there is room."""
     return f'<div class="pictures">{"".join(drawn)}</div>'
 
 
 def rows_figure(plot: Plot) -> str:
-    """A picture with a name to each row: narrow enough for a telephone, if its names are short."""
+    """A plot with a name per row: narrow enough for a phone, if its names are short."""
     return figure(replace(plot, width=_ROWS) if around(plot) < _ROWS / 2 else plot)
 
 
 def small_figure(plot: Plot, anchor: str = "", count: int = 0) -> str:
-    """The same in half of the page, small enough for a telephone."""
+    """The same in half of the page, small enough for a phone."""
     return figure(replace(plot, width=_SMALL, height=round(_SMALL * 0.8)), anchor, count)
 
 
@@ -220,9 +219,9 @@ def table(
             kinds.append("up" if text[0] == "+" else "down")
         kinds += ["w"] if len(text) > _WIDE else []
         name = f' class="{" ".join(kinds)}"' if kinds else ""
-        more = f' title="{safe(text, 2_000)}"' if len(text) > 80 else ""
+        more = f' title="{escape(text, 2_000)}"' if len(text) > 80 else ""
         scope = ' scope="col"' if tag == "th" else ""
-        return f"<{tag}{name}{more}{scope}>{safe(text)}</{tag}>"
+        return f"<{tag}{name}{more}{scope}>{escape(text)}</{tag}>"
 
     def line(tag: str, row: Sequence[Any]) -> str:
         return f"<tr>{''.join(cell(tag, at, value) for at, value in enumerate(row))}</tr>"
@@ -230,12 +229,12 @@ def table(
     kinds = [*(["sorted"] if anchor else []), *(f"l{at}" for at in left)]  # shorter than a class in every cell
     name = f' class="{" ".join(kinds)}"' + (f' id="{anchor}"' if anchor else "")
     name += f' data-links="{links}"' if links is not None else ""
-    said = f'<caption class="l quiet">{safe(caption)}</caption>' if caption else ""
+    caption_html = f'<caption class="l quiet">{escape(caption)}</caption>' if caption else ""
     body = "".join(line("td", row) for row in rows[1:] if row)
     tall = " tall" if len(rows) > _TALL else ""
     return (
-        f'<div class="scroll{tall}" tabindex="0" role="region" aria-label="{safe(caption or "Table")}">'
-        f"<table{name}>{said}"
+        f'<div class="scroll{tall}" tabindex="0" role="region" aria-label="{escape(caption or "Table")}">'
+        f"<table{name}>{caption_html}"
         f"<thead>{line('th', rows[0])}</thead><tbody>{body}</tbody></table></div>"
     )
 
@@ -249,11 +248,13 @@ def filter_box(anchor: str) -> str:
 
 
 def fold(heading: str, text: str, row: str = "") -> str:
-    """HTML that is shown when asked for; row: a table's anchor and the place of the row that it is about."""
+    """HTML in a collapsed block; row: the anchor of a table and the position of its row."""
     more = f' data-row="{row}"' if row else ""
-    return f"<details{more}><summary>{prose(heading)}</summary>{text}</details>"
+    return f"<details{more}><summary>{escape_sentence(heading)}</summary>{text}</details>"
 
 
-def folds(heading: str, some: Sequence[str]) -> str:
-    """Folds under a heading, side by side until they are opened."""
-    return f'<div class="why"><h4>{safe(heading)}</h4><div class="folds">{"".join(some)}</div></div>' if some else ""
+def folds(heading: str, parts: Sequence[str]) -> str:
+    """Collapsed blocks under a heading."""
+    return (
+        f'<div class="why"><h4>{escape(heading)}</h4><div class="folds">{"".join(parts)}</div></div>' if parts else ""
+    )

@@ -6,9 +6,23 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from unicodedata import east_asian_width
 
-from rankstone.plots.marks import Band, Bars, Dots, Drawing, Line, Mark, Notes, Rule, Spans, Zone, prose, safe, shown
+from rankstone.plots.marks import (
+    Band,
+    Bars,
+    Dots,
+    Drawing,
+    Intervals,
+    Line,
+    Mark,
+    RefLine,
+    Span,
+    TextMarks,
+    escape,
+    escape_sentence,
+    printable,
+)
 
-# After Okabe and Ito, whose colours people who see fewer of them can tell apart; dark and light enough for both papers.
+# After Okabe and Ito: distinguishable with colour vision deficiency, on light and on dark pages.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5588c", "#8a6d00", "#3f7f93", "#777777")
 
 # Text and lines take the colour of the page, whatever that is.
@@ -21,10 +35,10 @@ STYLE = (
     ".rs .dot{stroke-linecap:round;stroke-opacity:.6}.rs .band{fill-opacity:.18;stroke:none}.rs .hollow{fill:none}"
     + "".join(f".rs .c{at}{{stroke:{colour}}}.rs .f{at}{{fill:{colour}}}" for at, colour in enumerate(COLOURS))
 )
-_SENTENCE = 4_000  # letters of what is told to those who do not see
+_SENTENCE = 4_000  # characters of the text alternative
 _MANY = 250  # marks, above which they are one shape without titles
 _FONT = 12  # pixels
-_NAME = 245  # pixels of a name beside a picture
+_NAME = 245  # pixels of a row name
 # Widths of letters in a very wide font (DejaVu Sans Bold), in its size: what has room there has room in any other.
 _WIDTHS = {
     **dict.fromkeys("fijlrt !'()*,-./:;I[]|", 0.47),
@@ -48,11 +62,11 @@ def around(plot: Drawing) -> float:
 class _Canvas:
     def __init__(self, plot: Drawing) -> None:
         self.plot = plot
-        notes = [mark for mark in plot.marks if isinstance(mark, Notes)]
-        beside = max((_pixels(text) for mark in notes for text in (*mark.texts, mark.head)), default=0)
-        names = plot.y.names or [plot.y.said(tick) for tick in plot.y.ticks()]
+        notes = [mark for mark in plot.marks if isinstance(mark, TextMarks)]
+        side_info = max((_pixels(text) for mark in notes for text in (*mark.texts, mark.head)), default=0)
+        names = plot.y.names or [plot.y.tick_label(tick) for tick in plot.y.ticks()]
         self.left = 14 + max(map(_pixels, names), default=0) + (0 if plot.y.names else 18)
-        self.right = plot.width - _RIGHT - beside
+        self.right = plot.width - _RIGHT - side_info
         self.legend = list(self._placed())
         self.top: float = _TOP + (14 if any(mark.head for mark in notes) else 0)
         self.top += 4 + self.legend[-1][1] if self.legend else 0
@@ -74,8 +88,8 @@ class _Canvas:
         style = f"<style>{STYLE}</style>" if styled else ""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="rs" role="img" viewBox="0 0 {plot.width} {plot.height}" '
-            f'width="{plot.width}" height="{plot.height}"><title>{safe(plot.title)}</title>'
-            f"<desc>{prose(plot.sentence, _SENTENCE)}</desc>{style}{body}</svg>"
+            f'width="{plot.width}" height="{plot.height}"><title>{escape(plot.title)}</title>'
+            f"<desc>{escape_sentence(plot.sentence, _SENTENCE)}</desc>{style}{body}</svg>"
         )
 
     # -- around it -------------------------------------------------------------------------------------------
@@ -86,8 +100,8 @@ class _Canvas:
         for tick in plot.x.ticks(about):
             at = _n(self.x(tick))
             yield f'<path class="grid" d="M{at} {_n(self.top)}V{_n(self.bottom)}"/>'
-            said = plot.x.said(tick, about)
-            yield _text(min(self.x(tick), plot.width - _pixels(said) / 2), self.bottom + 18, said, "middle", "dim")
+            label = plot.x.tick_label(tick, about)
+            yield _text(min(self.x(tick), plot.width - _pixels(label) / 2), self.bottom + 18, label, "middle", "dim")
         wide, high = self.right - self.left, self.bottom - self.top
         yield _text(
             (self.left + self.right) / 2, plot.height - 7, plot.x.label, "middle", longest=_fitting(plot.x.label, wide)
@@ -99,8 +113,8 @@ class _Canvas:
         about = max(2, int(high / 40))
         for tick in plot.y.ticks(about):
             yield f'<path class="grid" d="M{_n(self.left)} {_n(self.y(tick))}H{_n(self.right)}"/>'
-            yield _text(self.left - 6, self.y(tick) + 4, plot.y.said(tick, about), "end", "dim")
-        label = safe(plot.y.label, _fitting(plot.y.label, high))
+            yield _text(self.left - 6, self.y(tick) + 4, plot.y.tick_label(tick, about), "end", "dim")
+        label = escape(plot.y.label, _fitting(plot.y.label, high))
         middle = (self.top + self.bottom) / 2
         yield f'<text transform="translate(14 {_n(middle)}) rotate(-90)" text-anchor="middle">{label}</text>'
 
@@ -128,7 +142,7 @@ class _Canvas:
     def _line(self, mark: Line) -> Iterable[str]:
         points = self._points(mark.x, mark.y)
         yield _titled(f'<path class="c{_series(mark)}" d="{_path(points)}"', "path", mark.name)
-        if mark.name:  # the shape that the legend shows, here and there, as colour alone tells some people nothing
+        if mark.name:  # the shape of the legend at intervals, in addition to the colour
             for x, y in _apart(points, 90, 12.0 * mark.series):
                 yield _shape(x, y, 3, _series(mark), hollow=False, title="")
 
@@ -194,7 +208,7 @@ class _Canvas:
                 at, high = end, top
             yield f'<path class="f{int(below)}" d="{f"{path}H{at}V{foot}Z" if path else "M0 0"}"/>'
 
-    def _spans(self, mark: Spans) -> Iterable[str]:
+    def _intervals(self, mark: Intervals) -> Iterable[str]:
         for y, low, high in zip(mark.y, mark.low, mark.high, strict=True):
             if math.isfinite(low) and math.isfinite(high):
                 kind = "thick" if mark.thick else "thin"
@@ -202,7 +216,7 @@ class _Canvas:
                     f'<path class="c{_series(mark)} {kind}" d="M{_n(self.x(low))} {_n(self.y(y))}H{_n(self.x(high))}"/>'
                 )
 
-    def _rule(self, mark: Rule) -> Iterable[str]:
+    def _refline(self, mark: RefLine) -> Iterable[str]:
         kind = "rule strong" if mark.strong else "rule"
         if mark.axis == "both":
             low, high = max(self.plot.x.low, self.plot.y.low), min(self.plot.x.high, self.plot.y.high)
@@ -218,14 +232,14 @@ class _Canvas:
                 self.x(mark.at) + (-4 if end else 4), self.bottom - 8, mark.label, "end" if end else "start", "dim"
             )
 
-    def _zone(self, mark: Zone) -> Iterable[str]:
+    def _span(self, mark: Span) -> Iterable[str]:
         low, high = self.x(max(mark.low, self.plot.x.low)), self.x(min(mark.high, self.plot.x.high))
         yield (
             f'<rect class="zone" x="{_n(low)}" y="{_n(self.top)}" width="{_n(max(high - low, 0))}" '
             f'height="{_n(self.bottom - self.top)}"/>'
         )
 
-    def _notes(self, mark: Notes) -> Iterable[str]:
+    def _textmarks(self, mark: TextMarks) -> Iterable[str]:
         if mark.head:
             yield _text(self.right + 10, self.top - 4, mark.head, "start", "dim", _fitting(mark.head))
         for y, text in zip(mark.y, mark.texts, strict=True):
@@ -235,12 +249,12 @@ class _Canvas:
 def _fitting(text: str, pixels: float = _NAME) -> int:
     """How many letters of a text fit; at least 8."""
     longest = int(pixels / (0.5 * _FONT))
-    return next((count for count in range(longest, 8, -1) if _width(shown(text, count)) <= pixels), 8)
+    return next((count for count in range(longest, 8, -1) if _width(printable(text, count)) <= pixels), 8)
 
 
 def _pixels(name: str) -> float:
     """How wide a name is, cut to the room that names have."""
-    return _width(shown(name, _fitting(name)))
+    return _width(printable(name, _fitting(name)))
 
 
 def _width(text: str) -> float:
@@ -259,7 +273,7 @@ def _apart(points: Sequence[tuple[float, float]], step: float, shift: float) -> 
             following += step * math.ceil((x - following) / step or 1)
 
 
-def _series(mark: Line | Band | Dots | Spans) -> int:
+def _series(mark: Line | Band | Dots | Intervals) -> int:
     return mark.series % len(COLOURS)
 
 
@@ -273,15 +287,15 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
 
 
 def _text(x: float, y: float, text: str, anchor: str, kind: str = "", longest: int = 80) -> str:
-    whole = shown(text, None)
-    more = f"<title>{safe(text, 2_000)}</title>" if len(whole) > longest else ""
+    whole = printable(text, None)
+    more = f"<title>{escape(text, 2_000)}</title>" if len(whole) > longest else ""
     name = f' class="{kind}"' if kind else ""
     side = "" if anchor == "start" else f' text-anchor="{anchor}"'
-    return f'<text{name} x="{_n(x)}" y="{_n(y)}"{side}>{more}{safe(text, longest)}</text>'
+    return f'<text{name} x="{_n(x)}" y="{_n(y)}"{side}>{more}{escape(text, longest)}</text>'
 
 
 def _shape(x: float, y: float, size: float, series: int, hollow: bool, title: str) -> str:
-    """A circle, a square, a diamond or a triangle, so that series are not told by colour alone."""
+    """A circle, a square, a diamond or a triangle, so that series differ by more than colour."""
     inside = "hollow" if hollow else f"f{series}"
     name = f'class="c{series} {inside}"'
     kind = series % 4
@@ -297,4 +311,4 @@ def _shape(x: float, y: float, size: float, series: int, hollow: bool, title: st
 
 
 def _titled(shape: str, tag: str, title: str) -> str:
-    return f"{shape}><title>{safe(title, 200)}</title></{tag}>" if title else f"{shape}/>"
+    return f"{shape}><title>{escape(title, 200)}</title></{tag}>" if title else f"{shape}/>"

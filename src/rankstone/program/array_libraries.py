@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from array_api_compat import array_namespace, is_jax_array, is_numpy_array, is_torch_array
 
-from rankstone.align.functions import ELEMENTWISE
+from rankstone.align.elementwise import ELEMENTWISE
+from rankstone.errors import InputTypeError
 
 Library: TypeAlias = Any  # a library's functions of arrays: numpy, torch, jax.numpy
 Array: TypeAlias = Any  # of any library: np.zeros((2, 3)), torch.zeros(2, 3); or a plain number
@@ -22,7 +23,7 @@ def library_of(present: dict[str, Array]) -> Any:
     except TypeError:
         kinds = {name: type(array) for name, array in present.items()}
         said = ", ".join(f"{name} a {kind.__module__.split('.')[0]}.{kind.__name__}" for name, kind in kinds.items())
-        raise TypeError(f"give arrays of one library (NumPy, torch, JAX or CuPy); here are {said}") from None
+        raise InputTypeError(f"give arrays of one library (NumPy, torch, JAX or CuPy); here are {said}") from None
 
 
 def precision_of(xp: Library, present: dict[str, Array]) -> str:

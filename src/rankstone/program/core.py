@@ -10,7 +10,7 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.align.alignment import Alignment, Floats, lengths
-from rankstone.align.functions import ELEMENTWISE, Discount, discount_table, table_lookup
+from rankstone.align.elementwise import ELEMENTWISE, Discount, discount_table, table_lookup
 from rankstone.program.flat import Flat
 from rankstone.program.graph import CONDITIONS, EXPANSIONS, Call, Expression, Fault, FunctionsOf, Space, walk
 
@@ -172,7 +172,7 @@ class _Lowering:
 # -- programs ------------------------------------------------------------------------------------------------
 
 
-class Column(NamedTuple):
+class CoreColumn(NamedTuple):
     """What a step reads of an alignment."""
 
     what: str  # "item", "query", "offsets" or "array"
@@ -229,7 +229,7 @@ class Program:
         lower = _Lowering([*values, *conditions])
         writer = _Writer(lower)
         for at, fault in enumerate(faults):
-            writer.refuse(fault, at)
+            writer.raise_where(fault, at)
         self.at = writer.answers(values)
         self.columns, self.numbers = list(writer.columns), list(writer.numbers)
         self.tables = list(writer.tables)
@@ -237,7 +237,7 @@ class Program:
         known = all(value.kind != "number" or value.number is not None for value in (*values, *writer.numbers))
         self.alone = known and all(column.field is not None for column in self.columns)
         spaces = [
-            (writer.columns[Column("offsets", space, "")], None if depth > _ALL else int(depth))
+            (writer.columns[CoreColumn("offsets", space, "")], None if depth > _ALL else int(depth))
             for space in writer.spaces
             if space is not None
             for depth in (lower.depths.get(space, math.inf),)
@@ -253,7 +253,7 @@ class Program:
     ) -> tuple[dict[Expression, Floats | float], list[Exception | None]]:
         """The values of each query, or a number where it is the same for all; and what is wrong, by fault."""
         flat = Flat(alignment)
-        answers, refused = self.core.run(
+        answers, failures = self.core.run(
             len(alignment),
             [column.fetch(flat) for column in self.columns],
             [float(flat.value(number)) for number in self.numbers],
@@ -265,7 +265,7 @@ class Program:
         }
         errors = [
             None if query < 0 else fault.error(query, value)
-            for fault, (query, value) in zip(self.faults, refused, strict=True)
+            for fault, (query, value) in zip(self.faults, failures, strict=True)
         ]
         return values, errors
 
@@ -303,13 +303,13 @@ class _Writer:
         self.lower = lower
         self.steps: list[tuple[Any, ...]] = []
         self.spaces: dict[Space | None, int] = {None: 0}
-        self.columns: dict[Column, int] = {}
+        self.columns: dict[CoreColumn, int] = {}
         self.numbers: dict[Expression, int] = {}  # with the registers they stay in
         self.tables: dict[Table, int] = {}
         self._registers = 0
         self._at: dict[Expression, int] = {}  # registers, as if there were no end of them
 
-    def refuse(self, fault: Fault, at: int) -> None:
+    def raise_where(self, fault: Fault, at: int) -> None:
         condition, value = self.lower(fault.condition), fault.value
         shown = -1 if value is None else self.write(self.lower(value))
         self._step("refuse", condition, -1, self.write(condition), at, shown)
@@ -352,17 +352,17 @@ class _Writer:
 
     def _field(self, value: Expression) -> tuple[int, ...]:
         if value.op == "array":
-            return self._column(Column("array", value.space, "", value.params)), -1, 0
+            return self._column(CoreColumn("array", value.space, "", value.params)), -1, 0
         name, *params = value.params
         if name == "above":  # where nothing is tied, all above are at another rank
             return (
-                self._column(Column("item", value.space, "above")),
-                self._column(Column("item", value.space, "rank")),
+                self._column(CoreColumn("item", value.space, "above")),
+                self._column(CoreColumn("item", value.space, "rank")),
                 -1,
             )
         if name == "level":
-            return self._column(Column("item", value.space, "tied")), -1, 1
-        return self._column(Column(value.kind, value.space, name, tuple(params))), -1, 0
+            return self._column(CoreColumn("item", value.space, "tied")), -1, 1
+        return self._column(CoreColumn(value.kind, value.space, name, tuple(params))), -1, 0
 
     def _step(self, op: str, value: Expression, to: int, *operands: int) -> None:
         space = value.space if value.kind == "item" or op == "elsewhere" else None
@@ -372,13 +372,13 @@ class _Writer:
         """The number of a list."""
         if space not in self.spaces:
             self.spaces[space] = len(self.spaces)
-            self._column(Column("offsets", space, ""))
+            self._column(CoreColumn("offsets", space, ""))
         return self.spaces[space]
 
     def _table(self, table: Table) -> int:
         return self.tables.setdefault(table, len(self.tables))
 
-    def _column(self, column: Column) -> int:
+    def _column(self, column: CoreColumn) -> int:
         return self.columns.setdefault(column, len(self.columns))
 
     def _register(self) -> int:

@@ -23,10 +23,13 @@ def compared(x: Floats, y: Floats, query: Ints, offsets: Ints) -> tuple[Floats, 
     queries = len(offsets) - 1
     sizes = np.diff(offsets).astype(np.float64)
     pairs = sizes * (sizes - 1) / 2
-    in_x, in_y, in_both = (_tied_pairs(query, queries, *values) for values in ((x,), (y,), (x, y)))
-    tied = in_x + in_y - in_both
     order = np.lexsort((-y, x, query))  # of equal x the higher y goes first, and so is not counted
-    same = np.bincount(query, smaller_before(y[order], query, offsets), minlength=queries)
+    x, y = x[order], y[order]
+    by_y = _equal(query, y)
+    runs = equal_runs(query, x), by_y[1:], equal_runs(query, x, y)
+    in_x, in_y, in_both = (_tied_pairs(query, queries, *each) for each in runs)
+    tied = in_x + in_y - in_both
+    same = np.bincount(query, smaller_before(y, query, offsets, by_y), minlength=queries)
     return 2 * same - (pairs - tied), pairs - in_x, pairs - in_y, tied
 
 
@@ -39,13 +42,13 @@ def right_above(merit: Floats, query: Ints, offsets: Ints) -> Floats:
     return (smaller_before(-merit, query, offsets) + equal / 2) / np.maximum(above, 1)
 
 
-def smaller_before(values: Floats, query: Ints, offsets: Ints) -> Ints:
+def smaller_before(values: Floats, query: Ints, offsets: Ints, by_value: tuple[Ints, Ints, Ints] | None = None) -> Ints:
     """For each item how many earlier ones of its query have a smaller value.
 
     Values are numbered, and the numbers compared bit by bit from the highest. Items that were equal so far form a
     group; in it, those with a 0 are smaller than those with a 1. Then each group falls into these two.
     """
-    order, starts, sizes = _equal(query, values)
+    order, starts, sizes = _equal(query, values) if by_value is None else by_value
     numbers = np.repeat(np.arange(len(starts)), sizes)
     number = np.empty(len(order), dtype=np.int64)
     number[order] = numbers - numbers[offsets[query]]  # from 0 in each query
@@ -96,14 +99,13 @@ def _shared(rank: Ints, above: Ints, last: Ints, depth: int) -> Floats:
     return np.cumsum(steps + np.cumsum(slope))[1 : depth + 1]
 
 
-def _equal(query: Ints, *values: Floats) -> tuple[Ints, Ints, Ints]:
-    """Items by values, each query's where they were; where those begin that have the same, and how many they are."""
-    order = np.lexsort((*values, query))
-    return order, *equal_runs(query, *(value[order] for value in values))
+def _equal(query: Ints, values: Floats) -> tuple[Ints, Ints, Ints]:
+    """Items by value, each query's where they were; where those begin that have the same, and how many they are."""
+    order = np.lexsort((values, query))
+    return order, *equal_runs(query, values[order])
 
 
-def _tied_pairs(query: Ints, queries: int, *values: Floats) -> Floats:
-    """By query, how many pairs of items have the same values."""
-    _, starts, sizes = _equal(query, *values)
+def _tied_pairs(query: Ints, queries: int, starts: Ints, sizes: Ints) -> Floats:
+    """By query, how many pairs of items are in the same run of equal values."""
     pairs = sizes * (sizes - 1.0) / 2
     return np.bincount(query[starts], pairs, minlength=queries).astype(np.float64)

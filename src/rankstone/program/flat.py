@@ -13,17 +13,18 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints, equal_runs, lengths, segment_reduce, starts_of
-from rankstone.align.functions import ELEMENTWISE, NUMPY, Values, discount_table, sums_of_discounts
+from rankstone.align.elementwise import ELEMENTWISE, NUMPY, Values, discount_table, sums_of_discounts
 from rankstone.align.subtopics import by_subtopic
 from rankstone.align.ties import TieRule
+from rankstone.errors import InputError
 from rankstone.program import correlation
 from rankstone.program.graph import EXPANSIONS, Call, Expression, Fault, Params, Space, View, walk
-from rankstone.program.ranking import Facts, Ranking
+from rankstone.program.ranking import Ranking, StaticFacts
 
-NO_WEIGHTS = "the truth has no weight or propensity column, and credit='weight' counts items by it"
+NO_WEIGHTS = "the truth has no weight or propensity column, and relevance='weighted' counts items by it"
 
 
-class Rows:
+class FlatItems:
     """The items of a space: where each query's start, and their columns as the arrays have them; None for `above` and
     `tied` where nothing is tied."""
 
@@ -61,34 +62,34 @@ class Rows:
 
 
 def _truth_weight(alignment: Alignment) -> Floats:
-    weight = None if alignment.notes is None else alignment.notes.weight
+    weight = None if alignment.annotations is None else alignment.annotations.weight
     if weight is None and len(alignment.truth_grades):
-        raise ValueError(NO_WEIGHTS)
+        raise InputError(NO_WEIGHTS)
     return np.zeros(0) if weight is None else weight
 
 
-def _placed(alignment: Alignment, space: Space) -> Rows:
+def _placed(alignment: Alignment, space: Space) -> FlatItems:
     def column(name: str) -> Any:
         return _truth_weight(alignment)[alignment.truth_place] if name == "weight" else getattr(alignment, name)
 
-    return Rows(alignment, space, alignment.placed_offsets, column)
+    return FlatItems(alignment, space, alignment.placed_offsets, column)
 
 
-def _truth(alignment: Alignment, space: Space) -> Rows:
+def _truth(alignment: Alignment, space: Space) -> FlatItems:
     def column(name: str) -> Any:
         return _truth_weight(alignment) if name == "weight" else getattr(alignment, f"truth_{name}s")
 
-    return Rows(alignment, space, alignment.truth_offsets, column)
+    return FlatItems(alignment, space, alignment.truth_offsets, column)
 
 
-def _subtopics(alignment: Alignment, space: Space) -> Rows:
+def _subtopics(alignment: Alignment, space: Space) -> FlatItems:
     rows = by_subtopic(alignment)
 
     def column(name: str) -> Any:
         values = getattr(alignment, name)
         return rows.grade if name == "grade" else None if values is None else values[rows.at]
 
-    return Rows(alignment, space, rows.offsets, column)
+    return FlatItems(alignment, space, rows.offsets, column)
 
 
 class Flat:
@@ -97,7 +98,7 @@ class Flat:
     def __init__(self, alignment: Alignment) -> None:
         self.alignment = alignment
         self._values: dict[Expression, Values] = {}
-        self._rows: dict[Space, Rows] = {}
+        self._rows: dict[Space, FlatItems] = {}
 
     def value(self, value: Expression) -> Values:
         """A value as an array, or as a number where it is the same for all."""
@@ -123,31 +124,31 @@ class Flat:
     def node(self, op: str, *args: Values, params: Params = (), kind: str, space: Space | None = None) -> Values:
         return self.run(Call(op, params, kind, space), *args)
 
-    def spread(self, value: Values, space: Space) -> Values:
+    def broadcast(self, value: Values, space: Space) -> Values:
         return np.repeat(value, self.rows(space).sizes) if isinstance(value, np.ndarray) else value
 
     def view(self, space: Space) -> Alignment:
         """The alignment that a space is of."""
         return self.alignment if space.view is None else space.view.make(self.alignment)
 
-    def rows(self, space: Space) -> Rows:
+    def rows(self, space: Space) -> FlatItems:
         """The items of a space."""
         if space not in self._rows:
             make = {"placed": _placed, "truth": _truth, "subtopics": _subtopics, "ideal": self._ideal}[space.what]
             self._rows[space] = make(self.view(space), space)
         return self._rows[space]
 
-    def _ideal(self, alignment: Alignment, space: Space) -> Rows:
+    def _ideal(self, alignment: Alignment, space: Space) -> FlatItems:
         """Those of another space, best first."""
         of, by_grade = self.rows(cast("Space", space.of)), space.order is None
         if by_grade and of.space.what == "truth" and not space.nonzero:  # the alignment has them in this order
-            return Rows(alignment, space, of.offsets, lambda name: getattr(alignment, f"ideal_{name}s"))
+            return FlatItems(alignment, space, of.offsets, lambda name: getattr(alignment, f"ideal_{name}s"))
         gains = of.column("grade") if by_grade else of.of_items(self._order_of(space))
         order, offsets = np.lexsort((-gains, of.query)), of.offsets
         if space.nonzero:
             nonzero = of.column("grade")[order] != 0
             order, offsets = order[nonzero], np.concatenate(([0], np.cumsum(nonzero)))[offsets]
-        return Rows(alignment, space, offsets, lambda name: of.column(name)[order])
+        return FlatItems(alignment, space, offsets, lambda name: of.column(name)[order])
 
     def _order_of(self, space: Space) -> Values:
         """The gains that an ideal list is sorted by."""
@@ -185,11 +186,11 @@ def _over_rows(function: Callable[..., Any]) -> Callable[..., Any]:
     return operation
 
 
-def _nth(rows: Rows) -> Floats:
+def _nth(rows: FlatItems) -> Floats:
     return np.arange(1.0, rows.offsets[-1] + 1.0) - np.repeat(rows.offsets[:-1], rows.sizes)
 
 
-def _surviving(rows: Rows, stops: Floats) -> Floats:
+def _surviving(rows: FlatItems, stops: Floats) -> Floats:
     out = np.empty(len(stops))
     reading = np.ones(len(rows.sizes))
     active = np.flatnonzero(rows.sizes)
@@ -201,17 +202,17 @@ def _surviving(rows: Rows, stops: Floats) -> Floats:
     return out
 
 
-def _above_sum(rows: Rows, values: Floats, above: Floats) -> Floats:
+def _above_sum(rows: FlatItems, values: Floats, above: Floats) -> Floats:
     starts, sizes = equal_runs(rows.query, above)
     return np.repeat((rows.running(values) - values)[starts], sizes)
 
 
-def _tied_sum(rows: Rows, values: Floats, above: Floats) -> Floats:
+def _tied_sum(rows: FlatItems, values: Floats, above: Floats) -> Floats:
     starts, sizes = equal_runs(rows.query, above)
     return np.repeat(np.add.reduceat(values, starts), sizes) if len(values) else values
 
 
-def _tied_nth(rows: Rows, key: Floats, above: Floats) -> Floats:
+def _tied_nth(rows: FlatItems, key: Floats, above: Floats) -> Floats:
     """The place of each item among the tied ones, by key."""
     order = np.lexsort((key, above, rows.query))
     starts, sizes = equal_runs(rows.query, above)  # the sort moves items within their group only
@@ -285,14 +286,14 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "number": lambda flat, one: one.params[0],
     "column": _column,
     "highest_grade": _highest_grade,
-    "spread": lambda flat, one, value: flat.spread(value, one.space),
+    "spread": lambda flat, one, value: flat.broadcast(value, one.space),
     "nth": _over_rows(_nth),
     "length": lambda flat, one: flat.rows(one.space).sizes.astype(np.float64),
-    "sum": _over_rows(Rows.reduce),
+    "sum": _over_rows(FlatItems.reduce),
     "highest": _over_rows(lambda rows, values: rows.reduce(values, np.maximum, 0.0)),
     "lowest": _over_rows(lambda rows, values: rows.reduce(values, np.minimum, np.inf)),
     "product": _over_rows(lambda rows, values: rows.reduce(values, np.multiply, 1.0)),
-    "running": _over_rows(Rows.running),
+    "running": _over_rows(FlatItems.running),
     "surviving": _over_rows(_surviving),
     "above_sum": _over_rows(_above_sum),
     "tied_sum": _over_rows(_tied_sum),
@@ -347,7 +348,7 @@ class Eager(Flat):
     def per_query(self, value: Values) -> Floats:
         return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), len(self.alignment)))
 
-    def refuse(
+    def raise_where(
         self, condition: Values, problem: str, value: Values = None, named: bool = True, space: Space | None = None
     ) -> None:
         test: Bools = np.atleast_1d(np.asarray(condition, dtype=bool))
@@ -360,7 +361,7 @@ class Eager(Flat):
 
 def ranking_of(alignment: Alignment) -> Ranking:
     """The words over an alignment, which give arrays at once."""
-    return Ranking(Eager(alignment), Facts.of(alignment))
+    return Ranking(Eager(alignment), StaticFacts.of(alignment))
 
 
 # -- orders of tied items --------------------------------------------------------------------------------------

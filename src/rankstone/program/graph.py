@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from rankstone.align.functions import ELEMENTWISE, Functions, Values
-from rankstone.errors import QueryError
+from rankstone.align.elementwise import ELEMENTWISE, Functions, Values
+from rankstone.errors import InputTypeError, QueryError
 
 Kind = Literal["number", "query", "item"]  # the same for all, one per query, one per item
 Operand: TypeAlias = "Expression | float | bool | str"  # a text names a parameter of the program
@@ -210,7 +210,7 @@ class Graph:
             return self.call("not", condition)
         return args[0].args[0] if op == "not" and args[0].op == "not" else None
 
-    def spread(self, value: Operand, space: Space) -> Expression:
+    def broadcast(self, value: Operand, space: Space) -> Expression:
         """A value per query at each of its items; a plain number is one already."""
         made = self.of(value)
         return self.node("spread", made, kind="item", space=space) if made.kind == "query" else made
@@ -234,7 +234,7 @@ class Graph:
             value.name = name
         return value
 
-    def refuse(
+    def raise_where(
         self, condition: Operand, problem: str, value: Values = None, named: bool = True, space: Space | None = None
     ) -> None:
         """An error where a condition holds; space: of whose items it is."""
@@ -253,10 +253,10 @@ def _kind_of(args: Iterable[Expression]) -> tuple[Kind, Space | None]:
     """Of what is made of some values: one per item or one per query, and whose items."""
     kinds = {arg.kind for arg in args}
     if {"item", "query"} <= kinds:
-        raise TypeError("a value of a query beside one of its items: write ranking.spread(value)")
+        raise InputTypeError("a value per query is combined with a value per item: write ranking.broadcast(value)")
     spaces = {arg.space for arg in args if arg.kind == "item"}
     if len(spaces) > 1:
-        raise TypeError("values of the items of two lists: sum them up first")
+        raise InputTypeError("values of the items of two lists: sum them up first")
     return max(kinds, key=_KINDS.index), next(iter(spaces), None)
 
 
@@ -288,7 +288,7 @@ class Call(NamedTuple):
 
 
 def _sum_to(graph: Any, call: Call | Expression, values: Values, rank: Values, k: Values) -> Values:
-    inside = graph.call("<=", rank, graph.spread(k, call.space))
+    inside = graph.call("<=", rank, graph.broadcast(k, call.space))
     return graph.node("sum", graph.call("where", inside, values, 0.0), kind="query", space=call.space)
 
 
@@ -300,7 +300,7 @@ def _first(graph: Any, call: Call | Expression, condition: Values, rank: Values)
 def _mean_discount(graph: Any, call: Call | Expression, above: Values, level: Values, *k: Values) -> Values:
     ends = [above, above + level]
     if k:
-        ends = [graph.call("minimum", end, graph.spread(k[0], call.space)) for end in ends]
+        ends = [graph.call("minimum", end, graph.broadcast(k[0], call.space)) for end in ends]
     low, high = (graph.node("discount_sum", end, params=call.params, kind="item", space=call.space) for end in ends)
     return (high - low) / level
 

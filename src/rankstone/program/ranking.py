@@ -1,8 +1,9 @@
-"""The vocabulary of a metric: `Ranking`, of which a metric's function speaks, and its answer (`Ratio`).
+"""The vocabulary of a metric: `Ranking`, which a metric's function reads, and its answer (`Ratio`).
 
-Values come in two kinds: one per item (`rank, grade, credit, score, judged_bad, place`), for each item that was judged
-and returned, from the top of the list; and one per query (`retrieved, relevant, judged, nonrelevant`). Both kinds add,
-multiply and compare like numbers. `sum`, `highest` and `first` lead from items to queries, `spread` leads back.
+Values come in two kinds: one per item (`rank, grade, credit, score, judged_nonrelevant, truth_position`), for each item
+that was judged and returned, from the top of the list; and one per query (`retrieved, relevant, judged, nonrelevant`).
+Both kinds add, multiply and compare like numbers. `sum`, `highest` and `first` lead from items to queries,
+`broadcast` leads back.
 
 Every word builds expressions of a graph, which back-ends run; so a metric is the same number in each of them. Over an
 `Eager` graph the same words give arrays at once, for functions that ask for arrays.
@@ -14,8 +15,8 @@ import math
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
-from rankstone.align.functions import Depth, Discount, Functions, Values, sums_of_discounts
-from rankstone.errors import NoExpectedValue
+from rankstone.align.elementwise import Depth, Discount, Functions, Values, sums_of_discounts
+from rankstone.errors import InputError, NoClosedFormError
 
 if TYPE_CHECKING:
     from rankstone.align.alignment import Alignment, Relevance
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Finish: TypeAlias = Callable[[Values], Values]  # applied after a division, as the root of the squared errors is
 Ideal = Literal["judged", "nonzero", "retrieved", "given"]
-Worth: TypeAlias = "Callable[[Ranking], Values]"  # the gain of each item: lambda ranking: ranking.grade**2
+GainFunction: TypeAlias = "Callable[[Ranking], Values]"  # the gain of each item: lambda ranking: ranking.grade**2
 
 
 class Ratio(NamedTuple):
@@ -38,21 +39,33 @@ class Ratio(NamedTuple):
     parts: tuple[Ratio, Ratio] | None = None  # precision and recall, where the value is made of them
 
     def only(self, queries: Values) -> Ratio:
-        """The same of some queries only."""
+        """The same for some of the queries.
+
+        Parameters
+        ----------
+        queries : array of bool or int
+            Which of them.
+        """
         return self.map(lambda side: side[queries])
 
     def map(self, change: Callable[[Values], Values]) -> Ratio:
-        """The same with all sides changed."""
+        """The same with a function applied to all sides.
+
+        Parameters
+        ----------
+        change : callable
+            From values per query to values per query.
+        """
         parts = self.parts and (self.parts[0].map(change), self.parts[1].map(change))
         return Ratio(change(self.numerator), change(self.denominator), self.finish, parts)
 
 
-class Facts(NamedTuple):
+class StaticFacts(NamedTuple):
     """What of a ranking decides which expressions its words make."""
 
     rule: Relevance
     ties: TieRule | None = None  # the rule for tied items, where they share a rank or are averaged
-    listed: bool = False
+    returned_only: bool = False
     unjudged: bool = False  # do unjudged items count as graded 0
     misses: bool = False  # does a score of 0 or less make an item non-relevant
     ordered_truth: bool = False
@@ -62,7 +75,7 @@ class Facts(NamedTuple):
     tied: bool = True  # can items be tied
 
     @classmethod
-    def of(cls, alignment: Alignment) -> Facts:
+    def of(cls, alignment: Alignment) -> StaticFacts:
         return cls(
             alignment.rule, alignment.ties, alignment.listed, alignment.unjudged is not None, alignment.misses,
             alignment.ordered_truth, alignment.ordered_grades, alignment.best is not None,
@@ -70,15 +83,32 @@ class Facts(NamedTuple):
 
 
 class Ranking(Functions):
-    """Lists of items with ranks and grades, by query."""
+    """Lists of items with ranks and grades, by query.
 
-    def __init__(self, graph: Graph | Eager, facts: Facts, view: View | None = None) -> None:
+    Operands of its methods
+    -----------------------
+    k : int or None
+        Cutoff; None is the whole list.
+    values, value, gains, worth, grades, x, y, merit : values
+        One number per item or per query, such as `ranking.grade`.
+    condition, queries, items, stops : values
+        True or false per item or per query.
+    discount, table, p, alpha, exact, smooth : as the metric's parameter of this name
+    depth, divisor, front, of : values or str
+        How deep a sum goes, what a count is divided by, which items come first, what is counted.
+    op, operands, key, make : names and functions
+        For operations that have no method of their own.
+    problem : str
+        The text of the error that is raised where a condition holds.
+    """
+
+    def __init__(self, graph: Graph | Eager, facts: StaticFacts, view: View | None = None) -> None:
         self.graph: Any = graph
-        self.facts, self.rule, self._view = facts, facts.rule, view
+        self.facts, self.relevance_rule, self._view = facts, facts.rule, view
         self.space: Space = graph.space("placed", view=view)
-        self.expected = facts.ties is not None and facts.ties.expected  # the mean over all orders of tied items
-        self.shared = facts.ties is not None and facts.ties.place is not None  # tied items share one rank
-        self.listed = facts.listed  # only the items returned count: unjudged ones have grade 0
+        self.ties_averaged = facts.ties is not None and facts.ties.expected  # the mean over all orders of tied items
+        self.ties_share_rank = facts.ties is not None and facts.ties.place is not None  # tied items share one rank
+        self.returned_only = facts.returned_only  # only the items returned count: unjudged ones have grade 0
         self.ordered_grades = facts.ordered_grades  # the truth came as a list of grades, whose order is the caller's
         self._arranged: Values = None  # the rank of each item where tied ones stand in another order
         self._memo: dict[Hashable, Any] = {}
@@ -126,8 +156,8 @@ class Ranking(Functions):
             return self._place_in_space
         if self._arranged is not None:
             return self._arranged
-        if self.shared:
-            return self.facts.ties.place(self, self.items_above, self.items_level)  # type: ignore[union-attr,misc]
+        if self.ties_share_rank:
+            return self.facts.ties.place(self, self.items_above, self.items_tied)  # type: ignore[union-attr,misc]
         return self._column("rank")
 
     @property
@@ -136,9 +166,9 @@ class Ranking(Functions):
         if self.space.what == "truth" or self.space.nonzero or not self.facts.unjudged:
             return place
         gain = self.grade if self.space.order is None else self._gain(self)
-        return place + self.where(gain < 0, self.spread(self._unjudged), 0.0)  # as grade 0, they come before
+        return place + self.where(gain < 0, self.broadcast(self._unjudged), 0.0)  # as grade 0, they come before
 
-    _gain: Worth
+    _gain: GainFunction
 
     @property
     def _nth(self) -> Values:
@@ -156,7 +186,7 @@ class Ranking(Functions):
         return math.nan if self.space.ranked_by_place else self._column("score")
 
     @property
-    def place(self) -> Values:
+    def truth_position(self) -> Values:
         """Position of each item in its query's truth as given, from 1."""
         return self._nth if self.space.what == "truth" else self._column("place")
 
@@ -176,7 +206,7 @@ class Ranking(Functions):
         return self._column("above") if self._tied else self._rank - 1.0
 
     @property
-    def items_level(self) -> Values:
+    def items_tied(self) -> Values:
         """How many items have the same score, itself included."""
         return self._column("level") if self._tied else self.graph.of(1.0)
 
@@ -185,17 +215,17 @@ class Ranking(Functions):
         """The scores, where they predict the grades."""
         problem = "a prediction error needs scores, and the run is only an order of items"
         if not self.facts.scored:
-            raise ValueError(problem)
-        self.graph.refuse(self.score != self.score, problem, named=False)
+            raise InputError(problem)
+        self.graph.raise_where(self.score != self.score, problem, named=False)
         return self.score
 
     def relevance(self, grades: Values) -> Values:
         """How far items of these grades are relevant: 1 or 0, or a part of 1."""
-        return self.rule.of_grades(self, grades)
+        return self.relevance_rule.of_grades(self, grades)
 
     def weighted(self, values: Values) -> Values:
         """A value of each item times its weight in the truth, if weights count."""
-        return values * self.weight if self.rule.credit == "weight" else values
+        return values * self.weight if self.relevance_rule.credit == "weighted" else values
 
     @property
     def credit(self) -> Values:
@@ -214,15 +244,15 @@ class Ranking(Functions):
         return self.where(self.credit > 0, self.grade, 0.0)
 
     @property
-    def judged_bad(self) -> Values:
+    def judged_nonrelevant(self) -> Values:
         """1 for an item that was judged not relevant, else 0; a negative grade is no judgement."""
-        return self.remember("judged_bad", lambda: self.number((self.grade >= 0) & (self.credit == 0)))
+        return self.remember("judged_nonrelevant", lambda: self.number((self.grade >= 0) & (self.credit == 0)))
 
     @property
-    def bad_so_far(self) -> Values:
+    def nonrelevant_so_far(self) -> Values:
         """How many items that are not relevant stand at each item or above it."""
         self.need_order()
-        bad = self.graph.named(self.running(self.judged_bad), "nonrelevant_so_far")
+        bad = self.graph.named(self.running(self.judged_nonrelevant), "nonrelevant_so_far")
         # Unjudged items above count as not relevant.
         return bad + (self.rank - self.running(self.graph.of(1.0))) if self.facts.unjudged else bad
 
@@ -231,16 +261,22 @@ class Ranking(Functions):
         """How many relevant items stand at each item's rank or above it."""
 
         def count() -> Values:
-            return self.higher(self.credit) + self.level(self.credit) if self.shared else self.running(self.credit)
+            return (
+                self.above_sum(self.credit) + self.tied_sum(self.credit)
+                if self.ties_share_rank
+                else self.running(self.credit)
+            )
 
         return self.remember("relevant_so_far", count)
 
-    def counted(self, k: Depth = None) -> Values:
+    def credit_at(self, k: Depth = None) -> Values:
         """What each item counts at k: its credit, but nothing where the truth is cut at k and it stands below."""
-        return self.where(self.place <= self.spread(k), self.credit, 0.0) if self._cut_at(k) else self.credit
+        return (
+            self.where(self.truth_position <= self.broadcast(k), self.credit, 0.0) if self._cut_at(k) else self.credit
+        )
 
     def _cut_at(self, k: Depth) -> bool:
-        return self.rule.truth_depth == "k" and k is not None
+        return self.relevance_rule.truth_depth == "k" and k is not None
 
     # -- one per query ---------------------------------------------------------------------------------------
 
@@ -287,7 +323,7 @@ class Ranking(Functions):
         """How many items the truth judges not relevant (a negative grade is no judgement)."""
 
         def count() -> Values:
-            judged = self.graph.named(self._truth.sum(self._truth.judged_bad), "nonrelevant")
+            judged = self.graph.named(self._truth.sum(self._truth.judged_nonrelevant), "nonrelevant")
             return judged + self._unjudged if self.facts.unjudged else judged
 
         return self.remember("nonrelevant", count)
@@ -317,21 +353,21 @@ class Ranking(Functions):
         """1 where a condition holds, else 0."""
         return self.graph.call("where", condition, 1.0, 0.0)
 
-    def every(self, condition: Values) -> bool:
+    def always(self, condition: Values) -> bool:
         """Is it known that a condition holds everywhere."""
         return self.graph.is_true(condition)
 
-    def spread(self, values: Values) -> Values:
+    def broadcast(self, values: Values) -> Values:
         """A value of each query at each of its items; a plain number is one already."""
-        return self.graph.spread(values, self.space)
+        return self.graph.broadcast(values, self.space)
 
     def _reduced(self, op: str, *values: Values, params: tuple[Any, ...] = ()) -> Values:
         return self.graph.node(op, *values, params=params, kind="query", space=self.space)
 
     def sum(self, values: Values, k: Depth = None) -> Values:
         """Sum over a query's items in the first k places; expected, if ties are averaged. `values` know no ranks."""
-        if k is not None and self.expected:
-            depth, above, level = self.spread(k), self.items_above, self.items_level
+        if k is not None and self.ties_averaged:
+            depth, above, level = self.broadcast(k), self.items_above, self.items_tied
             return self._reduced("sum", values * (self.minimum(self.maximum(depth - above, 0.0), level) / level))
         return self._sum_inside(values, k)
 
@@ -357,17 +393,17 @@ class Ranking(Functions):
         """The ranks by which items stand, where it is not their own order."""
         return () if self._arranged is None else (self._arranged,)
 
-    def higher(self, values: Values) -> Values:
+    def above_sum(self, values: Values) -> Values:
         """For each item the sum over the items with a higher score."""
         return self._down("above_sum", values, self.items_above) if self._tied else self.running(values) - values
 
-    def level(self, values: Values) -> Values:
+    def tied_sum(self, values: Values) -> Values:
         """For each item the sum over the items with the same score, itself included."""
         return self._down("tied_sum", values, self.items_above) if self._tied else values
 
     def hits(self, k: Depth = None) -> Values:
         """Relevant items in the first k places (their expected number, if ties are averaged)."""
-        return self.graph.named(self.sum(self.counted(k), k), "hits")
+        return self.graph.named(self.sum(self.credit_at(k), k), "hits")
 
     def relevant_at(self, k: Depth = None) -> Values:
         """How many items of the truth are relevant at k: fewer than all of them where it is cut at k."""
@@ -375,15 +411,15 @@ class Ranking(Functions):
 
     def returned_at(self, k: Depth = None) -> Values:
         """How many of these the list holds, in any place."""
-        return self.sum(self.counted(k)) if self._cut_at(k) else self.hits()
+        return self.sum(self.credit_at(k)) if self._cut_at(k) else self.hits()
 
     def any_hit(self, k: Depth = None) -> Values:
         """1 if any item of the first k places is relevant (the chance of it, if ties are averaged)."""
-        if self.rule.truth_depth == "k":
-            if self.expected:
-                raise NoExpectedValue("has no closed form over all orders of tied items with truth_depth='k'")
+        if self.relevance_rule.truth_depth == "k":
+            if self.ties_averaged:
+                raise NoClosedFormError("has no closed form over all orders of tied items with truth_depth='k'")
             return self.number(self.hits(k) > 0)
-        return 1.0 - self.chance_of_none(k) if self.expected else self.number(self.first(k) < math.inf)
+        return 1.0 - self.chance_of_none(k) if self.ties_averaged else self.number(self.first(k) < math.inf)
 
     def first(self, k: Depth = None) -> Values:
         """Rank of the first relevant item in the first k places; infinite where there is none."""
@@ -399,23 +435,23 @@ class Ranking(Functions):
             places = self.per_query(k)
         return self.minimum(places, self.relevant) if divisor == "min(k,relevant)" else places
 
-    def settled(self, k: Depth = None) -> bool:
+    def ties_irrelevant(self, k: Depth = None) -> bool:
         """Do the first k places hold the same items in every order of tied ones."""
         if k is None:
             return True
-        above, level = self.items_above, self.items_level
-        return self.every((above >= self.spread(k)) | (above + level <= self.spread(k)))
+        above, level = self.items_above, self.items_tied
+        return self.always((above >= self.broadcast(k)) | (above + level <= self.broadcast(k)))
 
     def need_order(self) -> None:
         """Say that the metric needs one order of the items, not an average over orders."""
-        if self.expected:
-            raise NoExpectedValue("has no closed form over all orders of tied items")
+        if self.ties_averaged:
+            raise NoClosedFormError("has no closed form over all orders of tied items")
 
     # -- discounts and tables --------------------------------------------------------------------------------
 
     def discounted(self, gains: Values, discount: Discount, k: Depth = None) -> Values:
         """Sum over a query's items to depth k of gain times discount(rank); expected, if ties are averaged."""
-        if self.expected:
+        if self.ties_averaged:
             total = self._reduced("sum", gains * self._mean_discount(discount, k))
         else:
             total = self._sum_inside(gains * self._discount(discount, self._rank), k)
@@ -429,7 +465,7 @@ class Ranking(Functions):
     def _mean_discount(self, discount: Discount, k: Depth) -> Values:
         """For each item the mean of discount(rank), 0 beyond k, over the places that it can have among tied ones."""
         depth = () if k is None else (k,)
-        return self._down("mean_discount", self.items_above, self.items_level, *depth, params=(discount,))
+        return self._down("mean_discount", self.items_above, self.items_tied, *depth, params=(discount,))
 
     def sum_of_discounts(self, discount: Discount, depth: Depth, smooth: bool = False) -> Values:
         """The discounts of the first so many places, added up; of all places of the list for None.
@@ -443,29 +479,29 @@ class Ranking(Functions):
         return self._reduced("discount_total", places, params=(discount, smooth))
 
     def looked_up(self, grades: Values, table: tuple[tuple[float, float], ...]) -> Values:
-        """The gain of each grade in a table; one it does not have is refused."""
+        """The gain of each grade in a table; a grade that is not in the table is an error."""
         gains = self._down("lookup", grades, params=(table,))
-        self.refuse_items(gains != gains, "the gain table has no entry for grade {:g}", grades)
+        self.raise_at_items(gains != gains, "the gain table has no entry for grade {:g}", grades)
         return gains
 
     def by_count(self, of: Callable[[Functions, Values], Values]) -> Values:
         """A function of the number of relevant items, computed in double precision."""
-        if self.rule.credit != "whole":  # then it is no count
+        if self.relevance_rule.credit != "binary":  # then it is no count
             return of(self, self.relevant)
         return self._reduced("by_count", self.relevant, params=(of,))
 
     # -- other lists of the same queries ---------------------------------------------------------------------
 
-    def ideal(self, items: Ideal = "judged", worth: Worth | None = None, k: Depth = None) -> Ranking:
+    def ideal(self, items: Ideal = "judged", worth: GainFunction | None = None, k: Depth = None) -> Ranking:
         """The best list of the items judged, judged other than 0, or retrieved: by grade, or by the gain of each.
 
         "given": the judged items in the order of the truth as given. k: ignored; the graph says how far it is read.
         """
         return self.remember(("ideal", items, worth), lambda: self._ideal(items, worth))
 
-    def _ideal(self, items: Ideal, worth: Worth | None) -> Ranking:
+    def _ideal(self, items: Ideal, worth: GainFunction | None) -> Ranking:
         base = self.graph.space("placed" if items == "retrieved" else "truth", view=self._view)
-        plain = {"expected": False, "shared": False, "_arranged": None}
+        plain = {"ties_averaged": False, "ties_share_rank": False, "_arranged": None}
         if items == "given":
             return self._with(space=base, **plain)
         gains = None if worth is None else worth(self._with(space=base, **plain))
@@ -475,17 +511,17 @@ class Ranking(Functions):
     def arranged(self, key: Values, front: Values) -> Ranking:
         """The same with tied items by key, the lowest first; those of `front` before unjudged ones, others after."""
         nth = self._down("tied_nth", key, self.items_above)
-        last = self.items_level - self.level(self.graph.of(1.0)) + nth
+        last = self.items_tied - self.tied_sum(self.graph.of(1.0)) + nth
         rank = self.graph.named(self.items_above + self.where(front, nth, last), "rank_by_grade")
         return self._with(_arranged=self._down("same", rank))
 
-    def refuse(self, queries: Values, problem: str) -> None:
+    def raise_where(self, queries: Values, problem: str) -> None:
         """An error that names the first of the queries for which a condition holds."""
-        self.graph.refuse(queries, problem)
+        self.graph.raise_where(queries, problem)
 
-    def refuse_items(self, items: Values, problem: str, values: Values) -> None:
+    def raise_at_items(self, items: Values, problem: str, values: Values) -> None:
         """An error that names the query of the first item for which a condition holds; {} in it is the item's value."""
-        self.graph.refuse(items, problem, values, space=self.space)
+        self.graph.raise_where(items, problem, values, space=self.space)
 
     # -- closed forms over all orders of tied items ----------------------------------------------------------
 
@@ -495,12 +531,12 @@ class Ranking(Functions):
         In a group of n tied items, r of them relevant, after t places that hold R relevant ones, place i adds
         r/n * (R + 1 + (i - t - 1) * (r - 1) / (n - 1)) / i.
         """
-        if self.rule.credit != "whole":
-            raise NoExpectedValue("has no closed form over all orders of tied items for partly relevant ones")
-        above, size, relevant = self.items_above, self.items_level, self.level(self.credit)
+        if self.relevance_rule.credit != "binary":
+            raise NoClosedFormError("has no closed form over all orders of tied items for partly relevant ones")
+        above, size, relevant = self.items_above, self.items_tied, self.tied_sum(self.credit)
         slope = self.where(size > 1, (relevant - 1.0) / self.maximum(size - 1.0, 1.0), 0.0)
-        constant = self.higher(self.credit) + 1.0 - slope * (above + 1.0)
-        places = size if k is None else self.maximum(self.minimum(above + size, self.spread(k)) - above, 0.0)
+        constant = self.above_sum(self.credit) + 1.0 - slope * (above + 1.0)
+        places = size if k is None else self.maximum(self.minimum(above + size, self.broadcast(k)) - above, 0.0)
         reciprocals = self._mean_discount(_reciprocal, k) * size
         return self._reduced("sum", self.credit * (constant * reciprocals + slope * places) / size)
 
@@ -508,19 +544,19 @@ class Ranking(Functions):
         """The mean of one over the rank of the first relevant item: one of the first group that holds any."""
         relevant = self.credit > 0
         above = self._reduced("first", relevant, self.items_above)
-        inside = relevant & (self.items_above == self.spread(above))
-        size = self._reduced("highest", self.where(inside, self.items_level, 0.0))
-        count = self._reduced("highest", self.where(inside, self.level(self.number(relevant)), 0.0))
+        inside = relevant & (self.items_above == self.broadcast(above))
+        size = self._reduced("highest", self.where(inside, self.items_tied, 0.0))
+        count = self._reduced("highest", self.where(inside, self.tied_sum(self.number(relevant)), 0.0))
         return self._reduced("first_hit", above, size, count, math.inf if k is None else k)
 
     def chance_of_none(self, k: Depth) -> Values:
         """The chance that no relevant item lies in the first k places: of each, if those before it in its group do
         not."""
-        size, drawn = self.items_level, self.items_level
+        size, drawn = self.items_tied, self.items_tied
         if k is not None:
-            drawn = self.minimum(self.maximum(self.spread(k) - self.items_above, 0.0), size)
+            drawn = self.minimum(self.maximum(self.broadcast(k) - self.items_above, 0.0), size)
         relevant = self.number(self.credit > 0)
-        nth = self.running(relevant) - self.higher(relevant) - 1.0
+        nth = self.running(relevant) - self.above_sum(relevant) - 1.0
         left = self.maximum(size - drawn - nth, 0.0) / self.maximum(size - nth, 1.0)
         return self._reduced("product", self.where(relevant > 0, left, 1.0))
 
@@ -529,7 +565,7 @@ class Ranking(Functions):
     @property
     def merit(self) -> Values:
         """The truth's opinion of each item: its grade, or its place if the truth is an order."""
-        return -self.place if self.facts.ordered_truth else self.grade
+        return -self.truth_position if self.facts.ordered_truth else self.grade
 
     @property
     def opinion(self) -> Values:
@@ -572,12 +608,12 @@ class Ranking(Functions):
     @property
     def relevant_of_subtopic(self) -> Values:
         """How many relevant items the subtopic of a row has."""
-        return self._column("relevant_of_subtopic", self.rule)
+        return self._column("relevant_of_subtopic", self.relevance_rule)
 
     @property
     def subtopics(self) -> Values:
         """How many subtopics have a relevant item."""
-        return self._reduced("column", params=("subtopics", self.rule))
+        return self._reduced("column", params=("subtopics", self.relevance_rule))
 
     def ideal_sum(self, alpha: float, discount: Discount, k: Depth, exact: bool) -> Values:
         """The sum of an ideal list, if a subtopic counts 1 - alpha times as much each time it comes again.
@@ -585,7 +621,7 @@ class Ranking(Functions):
         At each place the item that adds most, the one with the larger id of those that add the same; or exact: the
         best of all lists.
         """
-        return self._reduced("column", params=("ideal_sum", self.rule, alpha, discount, k, exact))
+        return self._reduced("column", params=("ideal_sum", self.relevance_rule, alpha, discount, k, exact))
 
 
 def _reciprocal(f: Functions, rank: Values) -> Values:

@@ -16,12 +16,14 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from rankstone.align.alignment import Relevance
-from rankstone.align.functions import NUMPY, discount_table, table_lookup
+from rankstone.align.elementwise import NUMPY, discount_table, table_lookup
 from rankstone.align.ties import TIES, TieRule
+from rankstone.data.arrow import PADDING, check_unmasked
+from rankstone.errors import InputError, InputTypeError
 from rankstone.program import array_libraries as libraries
 from rankstone.program.array_libraries import Array
 from rankstone.program.graph import Expression, Fault, FunctionsOf, Graph, Space, walk
-from rankstone.program.ranking import Facts, Ranking
+from rankstone.program.ranking import Ranking, StaticFacts
 
 Layout = Literal["places", "columns"]
 Node: TypeAlias = Any  # an expression, whose space is there
@@ -42,20 +44,22 @@ class Batch:
         ties: TieRule,
         check: bool = True,  # may a number be read from the device
         float32: bool = False,
-        listed: bool = False,
+        returned_only: bool = False,
         misses: bool = False,
         ranked: bool = True,  # False: no order is needed
         detach: bool = True,  # False: gradients are wanted
     ) -> None:
-        self.ties, self.listed = ties, listed
+        self.ties, self.returned_only = ties, returned_only
         self.problems: list[tuple[Array, str]] = []  # rows that have no value, and why
         if (by_rank is None) == (scores is None) or (scores is None) != (labels is None):
-            raise TypeError("give scores and labels, or labels_by_rank")
+            raise InputTypeError("give scores and labels, or labels_by_rank")
         if mask is not None and lengths is not None:
-            raise TypeError("give a mask or lengths, not both")
+            raise InputTypeError("give a mask or lengths, not both")
         labels = by_rank if labels is None else labels
         given = {"labels": labels, "scores": scores, "mask": mask, "lengths": lengths, "truth": truth}
         present = {name: array for name, array in given.items() if array is not None}
+        for array in present.values():
+            check_unmasked(array)
         if detach:
             present = {name: libraries.detached(array) for name, array in present.items()}
         self.home = libraries.library_of(present)
@@ -70,12 +74,12 @@ class Batch:
         self.wide = "int64" in info.dtypes(kind="signed integer")
         shape = present["labels"].shape
         if len(shape) not in (1, 2):
-            raise ValueError(f"labels have shape {tuple(shape)}; give (rows, items) or (items,)")
+            raise InputError(f"labels have shape {tuple(shape)}; give (rows, items) or (items,)")
         for name, array in present.items():
             if name == "truth" and tuple(array.shape[:-1]) == tuple(shape[:-1]):
                 continue  # as many items as there are
             if tuple(array.shape) != tuple(shape[:-1] if name == "lengths" else shape):
-                raise ValueError(f"labels have shape {tuple(shape)} but {name} {tuple(array.shape)}")
+                raise InputError(f"labels have shape {tuple(shape)} but {name} {tuple(array.shape)}")
         self.flat = len(shape) == 1
         if self.flat:
             present = {name: array[None, ...] for name, array in present.items()}
@@ -84,7 +88,7 @@ class Batch:
         rows, self.width = labels.shape
         mask = present.get("mask")
         if mask is not None and mask.dtype != xp.bool:
-            raise TypeError(f"the mask holds {mask.dtype}; it must hold bool, True for a real item")
+            raise InputTypeError(f"the mask holds {mask.dtype}; it must hold bool, True for a real item")
         if lengths is not None:
             sizes = present["lengths"]
             wrong = (sizes < 0) | (sizes > self.width)
@@ -101,10 +105,15 @@ class Batch:
                 self.problems.append((~xp.isfinite(extreme(self.given, axis=-1)), "a label is not finite"))
         elif mask is not None or labels.dtype == xp.bool:
             self.given = self._by_column(xp.astype(labels, self.dtype))
+        if xp.isdtype(labels.dtype, ("signed integer", "real floating")):
+            problem = f"labels of {PADDING} are padding, not grades (pass mask=labels != {PADDING}),"
+            self.problems.append((xp.min(self.given, axis=-1) == PADDING, problem))
         self.truth: Array = None  # None: the rows hold all that is known
         if "truth" in present:
-            if listed:
-                raise TypeError("known='returned' looks at the list alone: leave truth= out, or choose known='truth'")
+            if returned_only:
+                raise InputTypeError(
+                    "unjudged='only_returned' reads the list alone: leave truth= out, or use unjudged='nonrelevant'"
+                )
             self.truth = self._read_truth(present["truth"])
         self.most = self.width if self.truth is None else self.truth.shape[-1]
         self.scores: Array = None if scores is None else self._comparable(scores, float32)
@@ -117,16 +126,16 @@ class Batch:
         if ties.arrange is not None and not self.ordered:
             self._arrange(ties)
 
-    def facts(self, rule: Relevance) -> Facts:
+    def facts(self, rule: Relevance) -> StaticFacts:
         """What decides the expressions of a metric."""
-        return Facts(
-            rule, self.ties if self.ties.averaged else None, listed=self.listed, misses=self.misses,
+        return StaticFacts(
+            rule, self.ties if self.ties.averaged else None, returned_only=self.returned_only, misses=self.misses,
             ordered_grades=self.truth is not None, tied=not self.ordered and self.ties.arrange is None,
         )  # fmt: skip
 
     def _arrange(self, ties: TieRule) -> None:
         """Put tied items where the rule says: by what it makes of their grades."""
-        ranking = Ranking(Graph(), Facts(Relevance()))
+        ranking = Ranking(Graph(), StaticFacts(Relevance()))
         rank = Rectangular(self).value(ranking.arranged(*cast("Any", ties.arrange)(ranking))._arranged)
         rank = rank if self.inside is None else self.xp.where(self.inside, rank, math.inf)
         self.__dict__["columns"] = self.xp.take_along_axis(self.columns, self.xp.argsort(rank, axis=-1), axis=-1)
@@ -150,8 +159,8 @@ class Batch:
     def _comparable(self, scores: Array, float32: bool) -> Array:
         xp = self.xp
         if not xp.isdtype(scores.dtype, "real floating"):
-            found = xp.__array_namespace_info__().dtypes(kind="real floating")
-            scores = xp.astype(scores, found.get("float64", xp.float32))
+            dtypes = xp.__array_namespace_info__().dtypes(kind="real floating")
+            scores = xp.astype(scores, dtypes.get("float64", xp.float32))
         self.problems.append((xp.isnan(xp.max(self._by_column(scores), axis=-1)), "a score is NaN"))
         single = float32 or scores.dtype != xp.float64
         return xp.astype(scores, xp.float32 if single else xp.float64, copy=False)
@@ -283,7 +292,7 @@ class Batch:
         return xp.where(next_ >= 0, above + 1.0, math.inf)
 
 
-class Rows(NamedTuple):
+class RectangularItems(NamedTuple):
     """The items of a space: (rows, places) each."""
 
     grade: Array
@@ -300,7 +309,7 @@ class Rectangular:
         self.table = libraries.elementwise(batch.xp, batch.constant, batch.number)
         self._deep = deep or {}
         self._values: dict[tuple[Expression, Layout], Array] = {}
-        self._rows: dict[Space, Rows] = {}
+        self._rows: dict[Space, RectangularItems] = {}
         self.grouped: dict[Expression, tuple[Array, Array]] = {}  # sums over sets of tied items
 
     def run(self, values: Sequence[Expression], faults: Sequence[Fault], label: str, check: bool) -> list[Array]:
@@ -327,7 +336,7 @@ class Rectangular:
             if items is not None and value is not None:
                 at = int(xp.argmax(xp.astype(items[row, :], batch.whole)))
                 text = text.format(float((self.value(value) + 0.0 * batch.number(items))[row, at]))
-            raise ValueError(f"{label}: {text} in row {row}")
+            raise InputError(f"{label}: {text} in row {row}")
         return found
 
     def value(self, value: Expression, layout: Layout = "places") -> Array:
@@ -366,37 +375,37 @@ class Rectangular:
             values = (batch.number(values) if not isinstance(values, (int, float)) else values) + 0.0 * grade
         return values if inside is None else self.xp.where(inside, values, otherwise)
 
-    def rows(self, space: Space) -> Rows:
+    def rows(self, space: Space) -> RectangularItems:
         """The items of a space."""
         if space not in self._rows:
             self._rows[space] = {"placed": self._placed, "truth": self._truth, "ideal": self._ideal}[space.what](space)
         return self._rows[space]
 
-    def _placed(self, space: Space) -> Rows:
+    def _placed(self, space: Space) -> RectangularItems:
         batch = self.batch
-        return Rows(batch.number(batch.placed(batch.given)), batch.places, batch.inside, True)
+        return RectangularItems(batch.number(batch.placed(batch.given)), batch.places, batch.inside, True)
 
-    def _truth(self, space: Space) -> Rows:
+    def _truth(self, space: Space) -> RectangularItems:
         batch, xp = self.batch, self.xp
-        given, mask = batch.given, batch.mask
+        labels, mask = batch.given, batch.mask
         if batch.truth is not None:
-            given, mask = batch.truth, batch.judged_cells
+            labels, mask = batch.truth, batch.judged_cells
         if mask is None:
-            return Rows(batch.number(given), batch.counting(given.shape[-1]), None, True)
+            return RectangularItems(batch.number(labels), batch.counting(labels.shape[-1]), None, True)
         places = xp.clip(xp.cumulative_sum(xp.astype(mask, batch.whole), axis=-1), 1, None)
-        return Rows(batch.number(given), places, mask, False)
+        return RectangularItems(batch.number(labels), places, mask, False)
 
-    def _ideal(self, space: Space) -> Rows:
+    def _ideal(self, space: Space) -> RectangularItems:
         batch, xp, of = self.batch, self.xp, cast("Space", space.of)
         if of.what == "placed":
-            given, mask, count = batch.given, batch.mask, batch.retrieved
+            labels, mask, count = batch.given, batch.mask, batch.retrieved
         else:
             rows = self._truth(of)
-            given, mask = rows.grade if batch.truth is not None else batch.given, rows.inside
+            labels, mask = rows.grade if batch.truth is not None else batch.given, rows.inside
             count = batch.retrieved if mask is None else batch.count(mask)
-        depth = given.shape[-1]
+        depth = labels.shape[-1]
         if space.order is not None:
-            grade = batch.number(given)
+            grade = batch.number(labels)
             layout: Layout = "columns" if of.what == "placed" else "places"
             gains = self.real(self.value(space.order, layout), of, layout, -math.inf)
             order = xp.argsort(gains, axis=-1, descending=True, stable=True)
@@ -404,17 +413,17 @@ class Rectangular:
         else:
             if not space.nonzero:
                 depth = int(min(self._deep.get(space, math.inf), depth))
-            real = given if mask is None else xp.where(mask, given, -math.inf)
+            real = labels if mask is None else xp.where(mask, labels, -math.inf)
             grade = batch.number(libraries.largest(xp, real, depth)[0])
         places = batch.counting(depth)
         inside = None if mask is None else batch.number(places) <= count
         if inside is not None:
             grade = xp.where(inside, grade, 0.0)
         if not space.nonzero:
-            return Rows(grade, places, inside, True)
+            return RectangularItems(grade, places, inside, True)
         nonzero = grade != 0 if inside is None else (grade != 0) & inside
         places = xp.cumulative_sum(xp.astype(nonzero, batch.whole), axis=-1)
-        return Rows(grade, xp.clip(places, 1, None), nonzero, False)
+        return RectangularItems(grade, xp.clip(places, 1, None), nonzero, False)
 
     def take(self, table: Array, at: Array) -> Array:
         """Entries of a table of numbers, by whole numbers of any shape."""

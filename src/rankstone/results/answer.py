@@ -11,7 +11,7 @@ from typing import Any
 
 Rows = Sequence[Sequence[str]]  # the head first
 
-WIDTH = 100  # of remarks, where nobody says how wide a line can be
+WIDTH = 100  # of notes, where the width of the terminal is unknown
 
 
 @dataclass(frozen=True)
@@ -27,18 +27,27 @@ class Answer:
     turns: bool = False  # may rows and columns change places on a narrow screen
     below: Sequence[Answer] = ()  # tables printed under this one
     tips: Mapping[str, str] = field(default_factory=dict)  # shown in a notebook on pointing at a row, by its first cell
-    paper: Paper | None = None  # the table of a LaTeX document, where it is another one
+    paper: PaperTable | None = None  # the table of a LaTeX document, where it is another one
+    more: str = ""  # what shows the definitions, where they are left out
 
-    def render(self, form: str = "table", *, quiet: bool = False, width: int | None = None) -> str:
-        """As `markdown`, `latex`, `html`, or the `table` that is printed; quiet: without definitions."""
-        notes = [*self.notes, *([] if quiet else self.definitions)]
+    def render(
+        self, form: str = "table", *, verbose: bool = False, width: int | None = None, more: str | None = None
+    ) -> str:
+        """As `markdown`, `latex`, `html`, or the `table` that is printed; verbose: with definitions.
+
+        more: what shows the definitions, instead of the answer's own.
+        """
+        notes = [*self.notes, *(self.definitions if verbose else ())]
+        more = self.more if more is None else more
+        if notes and more and self.definitions and not verbose:
+            notes[0] += f" ({more} for all)"
         title = [self.title] if self.title else []
         if form == "html":
             return html_table(self.table, self._sides(self.table), [*title, *notes], self.tips)
         if form == "markdown":
             return markdown_page(self.table, [*title, *notes])
         if form == "latex" and self.paper is not None:
-            return self.paper.render(quiet)
+            return self.paper.render(verbose)
         if form == "latex":
             rows = render([row for row in self.table if row], form)
             return "\n".join([rows, *(f"% {line}" for line in wrapped([*title, *notes]))])
@@ -63,23 +72,33 @@ class Readable(ABC):
     """What prints as its answer, in a terminal, in a notebook and in documents, and has columns for other libraries."""
 
     @abstractmethod
-    def answer(self) -> Answer:
+    def _answer(self) -> Answer:
         """What is printed."""
 
     def _columns(self) -> Mapping[str, Sequence[Any]]:
         """The data by name, all of one length, for other libraries and files."""
         raise NotImplementedError
 
-    def text(self, width: int | None = None, quiet: bool = False) -> str:
-        """As it is printed, on a screen that is so many letters wide."""
-        return self.answer().render(quiet=quiet, width=width)
+    def render(self, form: str = "table", *, verbose: bool = False, width: int | None = None) -> str:
+        """The printed table in another form.
 
-    def render(self, form: str, quiet: bool = False) -> str:
-        """The same as `markdown`, `latex` or `html`, or the `table` that is printed."""
-        return self.answer().render(form, quiet=quiet)
+        Parameters
+        ----------
+        form : str, default "table"
+            "table" (plain text), "markdown", "latex" or "html".
+        verbose : bool, default False
+            Include the definitions of all metrics.
+        width : int, optional
+            Width of the terminal, in characters.
+
+        Returns
+        -------
+        str
+        """
+        return self._answer().render(form, verbose=verbose, width=width)
 
     def __repr__(self) -> str:
-        return self.text()
+        return self.render()
 
     def _repr_html_(self) -> str:
         return self.render("html")
@@ -158,7 +177,12 @@ def width_of(rows: Rows) -> int:
 def number(value: float) -> str:
     """To four decimals; a count as it is."""
     whole = 1 < abs(value) < 1e15 and value == int(value)
-    return f"{value:.0f}" if whole else f"{value:.4f}"
+    return f"{value:.0f}" if whole else _unsigned_zero(f"{value:.4f}")
+
+
+def _unsigned_zero(text: str) -> str:
+    """A number that rounds to 0 without a sign."""
+    return "0.0000" if text in ("-0.0000", "+0.0000") else text
 
 
 def queries(count: float) -> str:
@@ -168,7 +192,9 @@ def queries(count: float) -> str:
 
 def signed(value: float) -> str:
     """With its sign, to four decimals."""
-    return f"{value:+.4f}" if math.isfinite(value) else "" if math.isnan(value) else "-inf" if value < 0 else "+inf"
+    if not math.isfinite(value):
+        return "" if math.isnan(value) else "-inf" if value < 0 else "+inf"
+    return _unsigned_zero(f"{value:+.4f}")
 
 
 def p_value(value: float) -> str:
@@ -206,7 +232,7 @@ def text_table(rows: Rows, align: str) -> list[str]:
     return [body[0], rule, *body[1:], *([rule] if len(body) > 1 else [])]
 
 
-def html_table(rows: Rows, align: str, remarks: Sequence[str], tips: Mapping[str, str] | None = None) -> str:
+def html_table(rows: Rows, align: str, notes: Sequence[str], tips: Mapping[str, str] | None = None) -> str:
     """The same for a notebook, with remarks under it, and with tips by the rows' first cells."""
     from html import escape
 
@@ -219,7 +245,7 @@ def html_table(rows: Rows, align: str, remarks: Sequence[str], tips: Mapping[str
         )
 
     body = "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows[1:] if row)
-    text = "<br>".join(map(escape, remarks))
+    text = "<br>".join(map(escape, notes))
     return (
         f"<table><thead><tr>{line(rows[0], 'th')}</tr></thead><tbody>{body}</tbody></table><p><small>{text}</small></p>"
     )
@@ -241,7 +267,7 @@ def render(rows: Rows, form: str) -> str:
     if form == "latex":
         return tabular([list(map(latex, row)) for row in rows], align)
     if form == "markdown":
-        padded = _padded([[cell.replace("|", r"\|") for cell in row] for row in rows], align)
+        padded = _padded([list(map(markdown, row)) for row in rows], align)
         rule = [
             "-" * (len(cell) - 1) + ("-" if side == "<" else ":") for cell, side in zip(padded[0], align, strict=True)
         ]
@@ -271,8 +297,10 @@ class Latex(str):
 
 
 def latex(text: str) -> Latex:
-    """Text in which nothing is a mark."""
-    return Latex(re.sub(r"[\\^~_%&#${}<>]", lambda mark: _LATEX.get(mark[0], "\\" + mark[0]), " ".join(text.split())))
+    """Text in which nothing is a mark. A bracket or star at its start would belong to the end of the row before it."""
+    line = " ".join(text.split())
+    escaped = re.sub(r"[\\^~_%&#${}<>]", lambda mark: _LATEX.get(mark[0], "\\" + mark[0]), line)
+    return Latex("{}" * line.startswith(("[", "*")) + escaped)
 
 
 def tabular(rows: Sequence[Sequence[Latex]], align: str) -> str:
@@ -285,7 +313,7 @@ def tabular(rows: Sequence[Sequence[Latex]], align: str) -> str:
 
 
 @dataclass(frozen=True)
-class Paper:
+class PaperTable:
     """A whole table with its caption, for a paper that uses the package booktabs."""
 
     head: Sequence[str]
@@ -294,10 +322,10 @@ class Paper:
     definitions: Sequence[str] = ()  # sentences of the caption
     origin: str = ""  # its last sentence
 
-    def render(self, quiet: bool) -> str:
-        """The table; quiet: without definitions."""
+    def render(self, verbose: bool) -> str:
+        """The table; verbose: with definitions in the caption."""
         rows = [list(map(latex, self.head)), *self.body]
-        caption = " ".join([self.caption, *([] if quiet else self.definitions), self.origin])
+        caption = " ".join([self.caption, *(self.definitions if verbose else ()), self.origin])
         return "\n".join([
             r"\begin{table}", r"\centering", rf"\caption{{{latex(caption)}}}",
             tabular(rows, "<".ljust(len(self.head), ">")), r"\end{table}",
@@ -306,13 +334,20 @@ class Paper:
 
 def markdown_page(rows: Rows, notes: Sequence[str]) -> str:
     """A table with lines under it."""
-    under = ["", "  \n".join(map(_markdown, notes))] if notes else []
+    under = ["", "  \n".join(_LINE_MARK.sub(r"\1\\\2", markdown(note)) for note in notes)] if notes else []
     return "\n".join([render([row for row in rows if row], "markdown"), *under])
 
 
-def _markdown(text: str) -> str:
-    """Text in which nothing is a mark."""
-    return re.sub(r"[\\`*_<|]", r"\\\g<0>", text)
+# Marks of Markdown, where they can be live: names may be those of other people. `hit_rate@3` has none.
+_MARKDOWN = re.compile(r"[\\`*\[\]<>|~&]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_MENTION = re.compile(r"(?<![^\W_])@(?=\w)|(?<=\w)@(?=[\w-]+\.\w)")  # of a person, or an e-mail address
+_LINE_MARK = re.compile(r"^(\d*)([#+=.)-])(?=[\s#=-])")  # of a heading, a list or a rule
+
+
+def markdown(text: str) -> str:
+    """Text in one line, in which nothing is a mark."""
+    line = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", text)
+    return _MENTION.sub("&#64;", _MARKDOWN.sub(r"\\\g<0>", line))
 
 
 def wrapped(lines: Sequence[str], width: int = WIDTH) -> list[str]:

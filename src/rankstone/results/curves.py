@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.errors import some
+from rankstone.errors import InputError, some
 from rankstone.metrics.registry import Metric
-from rankstone.plots.marks import Axis, Line, Mark, Rule
+from rankstone.plots.marks import Axis, Line, Mark, RefLine
 from rankstone.plots.plot import Plot
 
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 def curve_of(result: Result, kind: str, query: Hashable) -> Plot:
     """A curve of a result, as a plot with its points."""
     if kind not in CURVES:
-        raise ValueError(f"unknown curve {kind!r}; choose from {', '.join(map(repr, CURVES))}")
+        raise InputError(f"unknown curve {kind!r}; choose from {', '.join(map(repr, CURVES))}")
     return CURVES[kind](result, query)
 
 
 def _roc(result: Result, query: Hashable) -> Plot:
-    plan = result.more("auc").plan_of("auc")
-    of = result.measurement.roc(plan, query)
+    plan = result._more("auc")._measurement.plan("auc")
+    of = result._measurement.roc(plan, query)
     whose = "all rows by score" if query is None and plan.averaging.pooled else f"query {query!r}"
     steps, heights = np.diff(of.false_positive_rate), of.true_positive_rate[1:] + of.true_positive_rate[:-1]
     area = float(steps @ heights) / 2
@@ -36,23 +36,23 @@ def _roc(result: Result, query: Hashable) -> Plot:
 def _precision_recall(result: Result, query: Hashable) -> Plot:
     recall = np.linspace(0, 1, 101)
     metrics = [Metric("iprec").given(recall=round(float(at), 2)) for at in recall]
-    found = result.more(metrics)
-    labels = list(found)
+    measured = result._more(metrics)
+    labels = list(measured)
     if query is None:
-        precision = np.array([found[label] for label in labels])
+        precision = np.array([measured[label] for label in labels])
     else:
-        queries = list(found.queries)
+        queries = list(measured.queries)
         if query not in queries:
-            raise ValueError(f"the truth has no query {query!r}; it has {some(queries)}")
-        precision = np.array([found.per_query[label][queries.index(query)] for label in labels])
-    whose = f"The mean of {len(found.queries):,} queries" if query is None else f"Query {query!r}"
+            raise InputError(f"the truth has no query {query!r}; it has {some(queries)}")
+        precision = np.array([measured.per_query[label][queries.index(query)] for label in labels])
+    whose = f"The mean of {len(measured.queries):,} queries" if query is None else f"Query {query!r}"
     said = f"{whose}: precision {precision[0]:.4f} at recall 0, {precision[50]:.4f} at 0.5, {precision[-1]:.4f} at 1."
     return _curve("Precision and recall", ("recall", recall), ("precision", precision), said)
 
 
 def _curve(title: str, x: tuple[str, Any], y: tuple[str, Any], sentence: str, diagonal: bool = False) -> Plot:
     """A line through points that are there already, from 0 to 1 both ways."""
-    marks: tuple[Mark, ...] = (*([Rule(axis="both")] if diagonal else []), Line(list(x[1]), list(y[1])))
+    marks: tuple[Mark, ...] = (*([RefLine(axis="both")] if diagonal else []), Line(list(x[1]), list(y[1])))
     return Plot(title, sentence, Axis(x[0], 0, 1), Axis(y[0], 0, 1.02), marks,
                 {x[0]: x[1], y[0]: y[1]}, height=400, width=440)  # fmt: skip
 

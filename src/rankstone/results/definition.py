@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from rankstone.conventions.choices import CHOICES
-from rankstone.conventions.convention import Convention, find_convention, idle
-from rankstone.conventions.plan import Plan, make_plans
+from rankstone.conventions.choices import CHOICES, current_names
+from rankstone.conventions.convention import Convention, find_convention
+from rankstone.conventions.plan import Plan, make_plans, reads_choice, unread
+from rankstone.errors import InputError, check_not_text
 from rankstone.metrics.registry import Metric, Parameter, Value, parse, parse_all, parse_one
 from rankstone.results.answer import wrapped
+from rankstone.results.schema import OBJECT, TEXT, record_of
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
@@ -37,7 +40,7 @@ class Definition:
     sentence: str
     rules: tuple[str, ...]  # what holds for every query
     edge_cases: tuple[str, ...]
-    choices: Mapping[str, Any]  # every choice and parameter, k included
+    choices: Mapping[str, Any]  # every choice and parameter that it depends on, k included
     convention: str
     version: str
 
@@ -58,15 +61,28 @@ class Definition:
 
     @classmethod
     def from_dict(cls, data: Plain) -> Definition:
-        """The definition that `to_dict` made this of."""
-        known = {name: data[name] for name in cls.__dataclass_fields__}
-        return cls(**{**known, **{name: tuple(known[name]) for name in ("rules", "edge_cases")}})
+        """The definition of which `to_dict` made plain data.
+
+        Parameters
+        ----------
+        data : dict
+            What `to_dict` returned.
+        """
+        fields = {name: data[name] for name in cls.__dataclass_fields__}
+        lists = {name: tuple(fields[name]) for name in ("rules", "edge_cases")}
+        return cls(**{**fields, **lists, "choices": current_names(fields["choices"])})
 
     def differences(self, other: Definition) -> dict[str, tuple[Any, Any]]:
-        """The choices that the two make differently, with both values."""
+        """The choices that the two make differently, with both values.
+
+        Parameters
+        ----------
+        other : Definition
+            The definition to compare with.
+        """
         ours, theirs = self.choices, other.choices
-        names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
-        return {name: (ours.get(name), theirs.get(name)) for name in names}
+        names = [name for name in ours if name in theirs and ours[name] != theirs[name]]  # the others are not read
+        return {name: (ours[name], theirs[name]) for name in names}
 
     def __str__(self) -> str:
         lines = [f"{self.metric}: {self.sentence}", "", f"    {self.formula}", ""]
@@ -82,8 +98,14 @@ class Definition:
         )
 
 
+DEFINITION = record_of(Definition, choices=OBJECT, cite=TEXT)
+
+
 class Definitions(dict[str, Definition]):
-    """What each number means, by metric."""
+    """What each number means, by metric; found by any name that the metric has."""
+
+    def __missing__(self, metric: str | Metric) -> Definition:
+        return self[label_of(metric, self)]
 
     def __repr__(self) -> str:
         return "\n".join(wrapped(summarize(list(self.values()))) if self else [])
@@ -95,8 +117,8 @@ class Definitions(dict[str, Definition]):
 class ByMetric(Mapping[str, T]):
     """Something of each metric, found by the metric or its name, and what each number means."""
 
-    def __init__(self, found: Mapping[str, T], definitions: dict[str, Definition]) -> None:
-        self._found, self.definitions = found, definitions
+    def __init__(self, rows: Mapping[str, T], definitions: dict[str, Definition]) -> None:
+        self._found, self.definitions = rows, definitions
 
     def __getitem__(self, metric: str | Metric) -> T:
         return self._found[str(metric)]
@@ -110,13 +132,28 @@ class ByMetric(Mapping[str, T]):
 
 def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
     """As JSON has it, so that what was written and read again is the same."""
-    found: dict[str, Any] = json.loads(json.dumps(dict(data), default=str))
-    return found
+    plain: dict[str, Any] = json.loads(json.dumps(dict(data), default=str))
+    return plain
 
 
 def define(metric: str | Metric, *, convention: str | Convention = "rankstone", **choices: Value) -> Definition:
     """What a metric's number means: `formula`, `latex`, `sentence`, `edge_cases`, and `cite`, a line to put under it.
 
+    Parameters
+    ----------
+    metric : str or Metric
+        One metric, such as "ndcg@10".
+    convention : str or Convention, default "rankstone"
+        Whose definition.
+    **choices
+        Choices made otherwise, such as `threshold=2`.
+
+    Returns
+    -------
+    Definition
+
+    Examples
+    --------
     >>> rs.define("precision@5", convention="hivemall").formula
     'hits(k) / min(k, retrieved)'
     """
@@ -127,17 +164,18 @@ def define(metric: str | Metric, *, convention: str | Convention = "rankstone", 
 def manual(metric: Metric) -> str:
     """All about a metric: its formula, what it is for, and what each of its parameters can be."""
     declaration = metric.declaration
-    lines = [f"{metric}: {define(metric).formula}"]
+    named = metric @ 10 if declaration.takes_k and metric.k is None else metric
+    lines = [f"{metric}{'@k' * (named is not metric)}: {define(named).formula}"]
     if others := [*declaration.aliases, *declaration.spellings]:
         lines.append(f"also called {', '.join(others)}")
     lines += ["", cleandoc(declaration.function.__doc__ or "")]
-    for title, text in (("Use", declaration.use), ("Beware", declaration.beware)):
+    for title, text in (("Use", declaration.use_when), ("Beware", declaration.caveat)):
         if text:
             lines += ["", f"{title}: {text}"]
     for name, default in declaration.defaults.items():
         about = declaration.about[name]
         lines += ["", f"{name} (default {default!r}): {about.meaning}"]
-        lines += [f"    {word!r}: {about.words.get(word, '')}".rstrip(": ") for word in about.allowed]
+        lines += [f"    {word!r}: {about.labels.get(word, '')}".rstrip(": ") for word in about.allowed]
     return "\n".join(lines)
 
 
@@ -146,27 +184,53 @@ def definition_of(plan: Plan, convention: Convention, judged: bool = True) -> De
     declaration = plan.metric.declaration
     text, latex = declaration.formula or declaration.summary, declaration.latex
     about = declaration.about
-    spoken = "".join([text, *(frame for parameter in about.values() for frame in parameter.text.values())])
-    unsaid = [name for name in about if f"<{name}>" not in spoken or isinstance(plan.arguments[name], tuple)]
-    mattering = (name for name in unsaid if about[name].matters(plan.arguments))
-    parameters = [about[name].say(name, plan.arguments[name]) for name in mattering]
-    moving = (
-        name for name in CHOICES if not idle(name, declaration) and (name != "truth_depth" or declaration.counts_hits)
-    )
-    order = sorted(moving, key=lambda name: _STAGES.index(CHOICES[name].stage))
-    words = {name: CHOICES[name].say(name, plan.choices[name]) for name in order if judged or name not in _OF_TRUTH}
-    k = plan.arguments.get("k")
+    templates = "".join([text, *(frame for parameter in about.values() for frame in parameter.text.values())])
+    unprinted = [name for name in about if f"<{name}>" not in templates or isinstance(plan.arguments[name], tuple)]
+    ignored = unread(plan)
+    parameters = [about[name].describe(name, plan.arguments[name]) for name in unprinted if name not in ignored]
+    order = sorted(CHOICES, key=lambda name: _STAGES.index(CHOICES[name].stage))
+    words = {
+        name: CHOICES[name].describe(name, plan.choices[name])
+        for name in order
+        if name not in ignored and (judged or name not in _OF_TRUTH)
+    }
+    if declaration.kind in ("ratings", "agreement", "recommendations"):
+        words["undefined"] = words["undefined"].replace("without relevant items", "whose denominator is 0")
+    formula = _filled(text, plan, _in_text)
+    if plan.arguments.get("k") is None:
+        parameters = [_without_cutoff(words) for words in parameters]
+    elif not re.search(r"\bk\b", formula):
+        formula += ", with cutoff k"
     return Definition(
         metric=plan.label,
-        formula=_filled(text, plan, _in_text),
+        formula=formula,
         latex=_filled(latex, plan, _in_latex) or rf"\text{{{text}}}",
-        sentence=declaration.summary,
+        sentence=_sentence(plan, text),
         rules=tuple(filter(None, [*parameters, *(words[name] for name in words if CHOICES[name].always)])),
         edge_cases=tuple(filter(None, (words[name] for name in words if not CHOICES[name].always))),
-        choices=_plain({**plan.arguments, **plan.choices, **({} if k is None else {"k": k})}),
-        convention=convention.name,
+        choices=_plain(
+            {name: value for name, value in {**plan.arguments, **plan.choices}.items() if name not in ignored}
+        ),
+        convention=convention.name_for(lambda name: reads_choice(plan, name)),
         version=__version__,
     )
+
+
+def _sentence(plan: Plan, template: str) -> str:
+    """The metric's summary, which describes its default definition; of another definition, the formula."""
+    declaration, formula = plan.metric.declaration, _filled(template, plan, _in_text)
+    default = replace(plan, arguments={**plan.arguments, **declaration.defaults})
+    averaging = declaration.choices.get("averaging", CHOICES["averaging"].default)
+    of_default = formula == _filled(template, default, _in_text) and plan.choices["averaging"] == averaging
+    summary = declaration.summary if plan.arguments.get("k") is not None else _without_cutoff(declaration.summary)
+    return summary if of_default and summary else f"{formula[0].upper()}{formula[1:]}."
+
+
+def _without_cutoff(text: str) -> str:
+    """A text about the top k where there is no k: about whole lists; nothing if it is about k only."""
+    for words, whole in (("top k items", "returned items"), ("top k", "list"), ("at k and at", "at")):
+        text = text.replace(words, whole)
+    return "" if re.search(r"\bk\b", text) else text
 
 
 def summarize(definitions: Sequence[Definition]) -> list[str]:
@@ -178,7 +242,12 @@ def summarize(definitions: Sequence[Definition]) -> list[str]:
         own = "; ".join([definition.formula, *(part for part in words if part not in common)])
         lines.setdefault(own, []).append(definition.metric)
     said = [f"{', '.join(names)}: {own}" for own, names in lines.items()]
-    return [*said, *([f"all: {'; '.join(common)}"] if common else []), definitions[0].origin]
+    return [*said, *([f"all: {'; '.join(common)}"] if common else []), common_origin(definitions)]
+
+
+def common_origin(definitions: Sequence[Definition]) -> str:
+    """Version and convention, with the choices that some of the metrics read."""
+    return max((definition.origin for definition in definitions), key=len)
 
 
 def _filled(template: str, plan: Plan, spell: Callable[[Parameter, str, Any], str]) -> str:
@@ -189,10 +258,19 @@ def _filled(template: str, plan: Plan, spell: Callable[[Parameter, str, Any], st
         for name in named:
             value = _without_k(arguments[name]) if whole else arguments[name]
             template = template.replace(f"<{name}>", spell(about[name], name, value))
-    if whole:
-        template = template.replace("(k)", "").replace(r"i \le k", "i").replace("min(k, retrieved)", "retrieved")
-        template = template.replace(r"\min(k, \mathrm{retrieved})", r"\mathrm{retrieved}")
+    template = re.sub(r"\[k: (.*?)\]", "" if whole else r"\1", template)
+    for at_k, without in _WITHOUT_K.items() if whole else ():
+        template = template.replace(at_k, without)
     return template
+
+
+_WITHOUT_K = {
+    "(k)": "",
+    r"i \le k": "i",
+    "min(k, retrieved)": "retrieved",
+    r"\min(k, \mathrm{retrieved})": r"\mathrm{retrieved}",
+    "at least k items": "at least 1 item",
+}
 
 
 def _without_k(value: Any) -> Any:
@@ -250,16 +328,16 @@ def _base(value: Any) -> str:
 
 def cutoffs_of(metrics: Metrics) -> tuple[str, list[str], list[int]]:
     """What metrics that differ in their cutoff only are called, each of them, and their cutoffs."""
-    found = parse_all(metrics)
-    names = {str(metric).rpartition("@")[0] for metric in found}
-    if len(names) != 1 or any(metric.k is None for metric in found):
-        raise ValueError(f"{metrics!r}: plot one metric at many cutoffs, as 'ndcg@{{1..100}}'")
-    found.sort(key=lambda metric: metric.k or 0)
-    return names.pop(), list(map(str, found)), [metric.k or 0 for metric in found]
+    parsed = parse_all(metrics)
+    names = {str(metric).rpartition("@")[0] for metric in parsed}
+    if len(names) != 1 or any(metric.k is None for metric in parsed):
+        raise InputError(f"{metrics!r}: plot one metric at many cutoffs, as 'ndcg@{{1..100}}'")
+    parsed.sort(key=lambda metric: metric.k or 0)
+    return names.pop(), list(map(str, parsed)), [metric.k or 0 for metric in parsed]
 
 
 def groups_in_order(
-    groups: Mapping[Id, Hashable] | Sequence[Hashable], queries: Sequence[Any], what: str
+    groups: Mapping[Id, Hashable] | Sequence[Hashable], queries: Sequence[Hashable], what: str
 ) -> list[Hashable]:
     """Each query's group; `groups` is a dict by query, or has one for each of them in order."""
     if isinstance(groups, Mapping):
@@ -267,11 +345,12 @@ def groups_in_order(
             groups = {str(query): group for query, group in groups.items()}
         lost = [query for query in queries if query not in groups]
         if lost:
-            raise ValueError(f"{what} has no entry for query {lost[0]!r}")
+            raise InputError(f"{what} has no entry for query {lost[0]!r}")
         return [groups[query] for query in queries]
+    check_not_text(groups, what)
     labels = list(groups)
     if len(labels) != len(queries):
-        raise ValueError(f"there are {len(queries)} queries but {len(labels)} {what}")
+        raise InputError(f"there are {len(queries)} queries but {len(labels)} {what}")
     return labels
 
 
@@ -290,14 +369,16 @@ def _all_whole(ids: Iterable[Any]) -> bool:
     return all(isinstance(one, (int, np.integer)) for one in ids)
 
 
-def label_of(metric: str | Metric, known: Mapping[str, Any]) -> str:
+def label_of(metric: str | Metric, labels: Mapping[str, Any]) -> str:
     """The name under which a metric is known, whatever it is called."""
     label = str(metric)
-    if label not in known and isinstance(metric, str):
-        found = parse(metric)
-        if len(found) > 1:
-            raise KeyError(f"{metric!r} names {len(found)} values; ask for one: {', '.join(map(str, found))}")
-        label = str(found[0])
-    if label not in known:
-        raise KeyError(f"{label!r} was not evaluated; there are {', '.join(known)}")
-    return label
+    if label in labels:
+        return label
+    parsed = parse(metric) if isinstance(metric, str) else (metric,)
+    if len(parsed) > 1:
+        raise KeyError(f"{metric!r} names {len(parsed)} values; ask for one: {', '.join(map(str, parsed))}")
+    for other in labels:  # beta=1 is beta=1.0
+        with suppress(ValueError):  # a metric that is not declared here
+            if parse(other) == parsed:
+                return other
+    raise KeyError(f"{str(parsed[0])!r} was not evaluated; there are {', '.join(labels)}")

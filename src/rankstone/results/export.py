@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import json
 import math
 import os
-import stat
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from rankstone.data.arrow import is_whole, numbers, one_piece, plain
+from rankstone.data.atomic import replacing
 from rankstone.data.columns import Columns
 from rankstone.data.files import FORMATS, OnError, Path, listed, read_run, read_truth
-from rankstone.data.lines import CODECS, WRITTEN_ROWS, ending_of
+from rankstone.data.lines import WRITTEN_ROWS, ending_of
 from rankstone.data.lists import Lists
 from rankstone.data.tables import as_columns
+from rankstone.errors import InputError
 from rankstone.metrics.registry import parse
+from rankstone.results.schema import stamp
 
 if TYPE_CHECKING:
     from rankstone.results.result import Result
@@ -43,12 +42,12 @@ class Writable(Protocol):
 
     def to_dict(self) -> dict[str, Any]: ...
     def to_arrow(self) -> Any: ...
-    def render(self, form: str, quiet: bool = False) -> str: ...
+    def render(self, form: str, *, verbose: bool = False) -> str: ...
 
 
 def write(result: Result, path: Path, format: str | None = None) -> None:  # noqa: A002
     """Write a result: `result.write` says how. The name's ending .gz, .bz2, .xz or .zst compresses."""
-    form, results = result_format(path, format), {result.name or "run": result}
+    form, results = result_format(path, format), {result._name or "run": result}
     if form != "json":
         write_answer(result, path, form, results)
         return
@@ -56,7 +55,7 @@ def write(result: Result, path: Path, format: str | None = None) -> None:  # noq
         stream.write((as_json(as_runs(results)) + "\n").encode())
 
 
-def write_answer(answer: Writable, path: Path, form: str, results: Mapping[str, Result], quiet: bool = False) -> None:
+def write_answer(answer: Writable, path: Path, form: str, results: Mapping[str, Result], verbose: bool = True) -> None:
     """Write an answer about some results to a file; `-` is standard output."""
     with replacing(path, form) as stream:
         if form == "trec":
@@ -66,7 +65,7 @@ def write_answer(answer: Writable, path: Path, form: str, results: Mapping[str, 
         elif form == "html" and path != "-" and (report := getattr(answer, "report", None)):
             stream.write(report().encode())
         elif form in PAGES.values():
-            stream.write((answer.render(form, quiet) + "\n").encode())
+            stream.write((answer.render(form, verbose=verbose) + "\n").encode())
         else:
             table = answer.to_arrow()
             if form == "parquet":
@@ -75,16 +74,16 @@ def write_answer(answer: Writable, path: Path, form: str, results: Mapping[str, 
             _write_table(table, stream, form)
 
 
-def result_format(path: Path, given: str | None, default: str | None = None) -> str:
+def result_format(path: Path, form_name: str | None, default: str | None = None) -> str:
     """The format that the name of a file and `given` ask for. default: for a name without an ending."""
     name = os.fspath(path)
     ending = ending_of(name)
     by_name = _RESULTS.get(ending)
-    if given is None and by_name is None and default is not None and (not ending or _is_device(name)):
+    if form_name is None and by_name is None and default is not None and (not ending or _is_device(name)):
         return default
-    form = _format(path, given, _RESULTS)
+    form = _format(path, form_name, _RESULTS)
     if by_name not in (None, form):
-        raise ValueError(f"{name} is {by_name} by its name, but {form} was asked for; leave one of them out")
+        raise InputError(f"{name} is {by_name} by its name, but {form} was asked for; leave one of them out")
     return form
 
 
@@ -94,7 +93,7 @@ def _is_device(name: str) -> bool:
 
 def as_runs(results: Mapping[str, Result]) -> dict[str, Any]:
     """All that each result has: the form of a result's JSON file."""
-    return {"runs": {name: result.to_dict() for name, result in results.items()}}
+    return {**stamp("result"), "runs": {name: result.to_dict() for name, result in results.items()}}
 
 
 def _about(results: Mapping[str, Result]) -> dict[str, Any]:
@@ -147,21 +146,21 @@ def convert(
     target_format: str | None = None,
     columns: Mapping[str, str | int] | None = None,
     on_error: OnError = "stop",
-    beside: Path | None = None,
+    features: Path | None = None,
     tag: str = "rankstone",
 ) -> Columns | Lists:
     """Write a truth or a run in another format: trec, csv, tsv, jsonl or parquet. Returns what was read.
 
-    kind: "truth" or "run". columns, on_error, beside: as `read_truth` and `read_run` take them. tag: the last field of
+    kind: "truth" or "run". columns, on_error, features: as for `read_truth` and `read_run`. tag: the last field of
     a TREC run.
     """
     if kind not in ("truth", "run"):
-        raise ValueError(f"unknown kind {kind!r}; choose from truth, run")
+        raise InputError(f"unknown kind {kind!r}; choose from truth, run")
     _format(target, target_format, _LISTS)  # before anything is read
     if kind == "truth":
         read = read_truth(source, format=source_format, columns=columns, on_error=on_error)
     else:
-        read = read_run(source, format=source_format, columns=columns, on_error=on_error, beside=beside)
+        read = read_run(source, format=source_format, columns=columns, on_error=on_error, features=features)
     write_side(as_columns(read, kind), target, kind, target_format, tag)
     return read
 
@@ -171,78 +170,22 @@ def write_side(
 ) -> None:
     """Write the rows of a truth or a run: trec, csv, tsv, jsonl or parquet; `-` is standard output."""
     form = _format(target, target_format, _LISTS)
-    table = _as_table(side)
-    _check_ids(table, form, os.fspath(target))
     with replacing(target, form) as stream:
+        table = _as_table(side)
+        _check_ids(table, form, os.fspath(target))
         _write_table(table, stream, form, kind, tag)
 
 
-@contextlib.contextmanager
-def replacing(path: Path, form: str = "") -> Iterator[Any]:
-    """A stream to a file that takes its place when all is written; `-` is standard output."""
-    name = os.fspath(path)
-    ending = name.rpartition(".")[2].lower()
-    codec = CODECS.get(ending)
-    if codec is not None and form == "parquet":
-        raise ValueError(f"{name}: Parquet compresses by itself; leave .{ending} out")
-    if name == "-":
-        yield sys.stdout.buffer
-        sys.stdout.flush()
-        return
-    final = os.path.realpath(name)  # a link stays a link
-    if os.path.isdir(final):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
-    if not os.path.isdir(os.path.dirname(final)):
-        raise FileNotFoundError(errno.ENOENT, "no such folder", os.path.dirname(final))
-    if os.path.exists(final) and not os.path.isfile(final):  # a device or a pipe
-        with open(final, "wb") as stream:
-            yield stream
-        return
-    folder, base = os.path.split(final)
-    beside = os.path.join(folder, f".{base[:100]}.{os.urandom(4).hex()}.tmp")
-    os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    try:
-        if codec == "xz":
-            import lzma
-
-            with lzma.open(beside, "wb") as stream:
-                yield stream
-        else:
-            import pyarrow
-
-            with pyarrow.output_stream(beside, compression=codec) as stream:
-                yield stream
-        if os.path.exists(final):
-            os.chmod(beside, stat.S_IMODE(os.stat(final).st_mode))
-        _sync(beside)
-        os.replace(beside, final)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
-        raise
-    with contextlib.suppress(OSError):
-        _sync(folder)
-
-
-def _sync(path: str) -> None:
-    """Wait until it is on the disk."""
-    handle = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _format(path: Path, given: str | None, suffixes: Mapping[str, str]) -> str:
+def _format(path: Path, name: str | None, suffixes: Mapping[str, str]) -> str:
     formats = sorted(set(suffixes.values()))
-    if given is not None:
-        if given not in formats:
-            raise ValueError(f"unknown format {given!r}; choose from {', '.join(formats)}")
-        return given
+    if name is not None:
+        if name not in formats:
+            raise InputError(f"unknown format {name!r}; choose from {', '.join(formats)}")
+        return name
     ending = ending_of(os.fspath(path))
     if ending not in suffixes:
-        raise ValueError(
-            f"cannot tell the format by the name {os.fspath(path)!r}; end it with .{', .'.join(suffixes)}, "
+        raise InputError(
+            f"unknown format of {os.fspath(path)!r}; use the extension .{', .'.join(suffixes)}, "
             f"or give the format: {', '.join(formats)}"
         )
     return suffixes[ending]
@@ -257,14 +200,14 @@ def _write_table(table: Any, stream: Any, form: str, kind: str = "", tag: str = 
 def _write_values(results: Mapping[str, Result], stream: Any) -> None:
     """As trec_eval prints them: name, query and value, a query at a time, then the means."""
     if len(results) > 1:
-        raise ValueError(f"trec has no place for the names of {len(results)} runs; write each of them, or choose csv")
+        raise InputError(f"trec has no place for the names of {len(results)} runs; write each of them, or choose csv")
     (result,) = results.values()
     lines = []
     shapes = {label: "%.0f" if parse(label)[0].declaration.kind == "count" else "%6.4f" for label in result}
     values = {label: result.per_query[label] for label in result}
     for at, query in enumerate(result.queries):
         if any(letter in str(query) for letter in " \t\n\r\v\f"):
-            raise ValueError(f"query {query!r} has white space in it and cannot be written as trec")
+            raise InputError(f"query {query!r} has white space in it and cannot be written as trec")
         for label, shape in shapes.items():
             if not np.isnan(values[label][at]):  # the query does not count
                 lines.append(f"{label:<22s}\t{query}\t{shape % values[label][at]}\n")
@@ -279,7 +222,7 @@ def _as_table(read: Columns) -> Any:
     """A truth or a run as a table of whole numbers, strings and float64."""
     import pyarrow
 
-    found = {}
+    columns = {}
     for name in ("query", "item", "grade", "score"):
         column = getattr(read, name)
         if column is None:
@@ -289,8 +232,8 @@ def _as_table(read: Columns) -> Any:
             column = column.cast(pyarrow.int8())
         elif pyarrow.types.is_floating(column.type):
             column = column.cast(pyarrow.float64())
-        found[name] = column
-    return pyarrow.table(found)
+        columns[name] = column
+    return pyarrow.table(columns)
 
 
 def _check_ids(table: Any, form: str, target: str) -> None:
@@ -305,4 +248,4 @@ def _check_ids(table: Any, form: str, target: str) -> None:
             first = table[role].filter(bad)[0].as_py()
             why = "is empty" if first == "" else "has white space or a leading # in it"
             fit = listed((form.name for form in FORMATS.values() if form.write and not form.bad_ids), "and")
-            raise ValueError(f"{target}: {role} {first!r} {why} and cannot be written as {form}; {fit} can")
+            raise InputError(f"{target}: {role} {first!r} {why} and cannot be written as {form}; {fit} can")

@@ -7,26 +7,27 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from rankstone.align.alignment import Bools, Floats
+from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.conventions.plan import Plan
+from rankstone.errors import InputError, check_not_text
 from rankstone.metrics.registry import Metric
 from rankstone.program.ranking import Ratio
 from rankstone.results.answer import Answer, Readable, number
-from rankstone.results.definition import Definition, Definitions, cutoffs_of, groups_in_order, label_of, summarize
+from rankstone.results.definition import Definitions, cutoffs_of, groups_in_order, label_of, summarize
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from rankstone.compare.comparison import Comparison
     from rankstone.data.source import Aligned
-    from rankstone.evaluate.curves import Curve
-    from rankstone.evaluate.means import Shares
+    from rankstone.evaluate.means import Contributions
+    from rankstone.evaluate.roc import Curve
     from rankstone.plots.plot import Plot
+    from rankstone.results.difference_bounds import DifferenceBounds
     from rankstone.statistics import Interval
     from rankstone.typing import Id, Metrics, Path
 
@@ -77,7 +78,7 @@ class Measurement(Protocol):
     @property
     def versions(self) -> dict[str, str]: ...
     @property
-    def remarks(self) -> Sequence[str]: ...  # the convention, and what happened to the queries
+    def notes(self) -> Sequence[str]: ...  # the convention, and what happened to the queries
     @property
     def queries(self) -> Sequence[Any]: ...
     @property
@@ -85,7 +86,7 @@ class Measurement(Protocol):
     @property
     def ties(self) -> dict[str, TieRange]: ...
     @property
-    def unjudged(self) -> dict[str, UnjudgedRange] | None: ...  # None: not asked for
+    def bounds(self) -> dict[str, UnjudgedRange] | None: ...  # None: not asked for
     @property
     def has_lists(self) -> bool: ...  # are the lists at hand, for other metrics and for numbers of all rows at once
     @property
@@ -94,45 +95,60 @@ class Measurement(Protocol):
     def plan(self, label: str) -> Plan: ...
     def values(self, label: str) -> Floats: ...
     def ratio(self, label: str) -> Ratio: ...
-    def shares(self, label: str) -> Shares: ...
+    def shares(self, label: str) -> Contributions: ...
     def mean_of(self, label: str, inside: Bools) -> float: ...  # of some of the queries
     def same_truth(self, other: Measurement) -> bool: ...  # to the order of the queries; if not, it still can be
     def aligned(self, plan: Plan) -> Aligned: ...
+    @property
+    def is_bounded(self) -> bool: ...  # are bounds asked for, and the lists at hand
+    def difference_bounds(
+        self, plan: Plan, other: Any, places: tuple[Ints | None, Ints | None]
+    ) -> DifferenceBounds: ...  # the other mean minus this one; places: of the same queries in both
     def roc(self, plan: Plan, query: Hashable) -> Curve: ...
     def more(self, metrics: Metrics) -> Measurement: ...
     def to_dict(self) -> dict[str, Any]: ...
 
 
 class Result(Readable, Mapping[str, float]):
-    """Means by metric name; `per_query`, `define`, `account` and tables beside them."""
+    """Means by metric name, with the values per query, the definitions, and counts of what happened to the queries.
+
+    A mapping: `result["ndcg@10"]` is the mean, found by any name that the metric has. Printed, it is a table.
+
+    Examples
+    --------
+    >>> result = rs.evaluate({"u1": {"a": 1}, "u2": {"b": 1}}, {"u1": ["a", "b"], "u2": ["a", "b"]}, ["rr", "ap"])
+    >>> result["rr"]
+    0.75
+    >>> result.per_query["rr"].tolist()
+    [1.0, 0.5]
+    """
 
     _confidence: float | None = None  # of the intervals that are printed
-    _remarks: tuple[str, ...] = ()  # on how the data was read, besides those of the measurement
-
-    name = ""  # of the run, where it has one
+    _more_notes: tuple[str, ...] = ()  # on how the data was read, besides those of the measurement
+    _name = ""  # of the run, where it has one
 
     def __init__(self, means: dict[str, float], later: Callable[[], Measurement] | None) -> None:
         self._means, self._later = means, later
 
     @classmethod
-    def of(cls, measurement: Measurement, name: str = "") -> Self:
-        """What a measurement that is at hand says."""
+    def _of(cls, measurement: Measurement, name: str = "") -> Self:
+        """The result of a finished measurement."""
         result = cls(measurement.means, None)
-        result.__dict__.update(measurement=measurement, name=name)
+        result.__dict__.update(_measurement=measurement, _name=name)
         return result
 
     @cached_property
-    def measurement(self) -> Measurement:
-        """All but the means, made when it is first asked for."""
+    def _measurement(self) -> Measurement:
+        """All but the means, computed on first use."""
         later = self._later
         if later is not None:  # or another thread was here
-            self.__dict__.update(measurement=later(), _later=None)
-        found: Measurement = self.__dict__["measurement"]
-        return found
+            self.__dict__.update(_measurement=later(), _later=None)
+        measurement: Measurement = self.__dict__["_measurement"]
+        return measurement
 
     def __getstate__(self) -> dict[str, Any]:
-        """All of it, as what makes the rest cannot be saved."""
-        return {"measurement": self.measurement, **self.__dict__}
+        """All of it, since the function that computes the rest cannot be pickled."""
+        return {"_measurement": self._measurement, **self.__dict__}
 
     # -- means -----------------------------------------------------------------------------------------------
 
@@ -153,103 +169,97 @@ class Result(Readable, Mapping[str, float]):
 
     # -- what was measured -----------------------------------------------------------------------------------
 
-    convention = property(attrgetter("measurement.convention"))
-    choices = property(attrgetter("measurement.choices"))
-    versions = property(attrgetter("measurement.versions"), doc="The versions of rankstone and NumPy that measured it.")
-
     @property
     def definitions(self) -> Definitions:
-        """What each number means, by metric."""
-        return self.measurement.definitions
+        """What each number means, by metric; `.cite` of one is a line to put under the number."""
+        return self._measurement.definitions
 
     @property
     def account(self) -> Account:
-        """How many queries were judged, missing, extra, without anything relevant, or decided by ties."""
-        return self.measurement.account
+        """Counts of queries: judged, missing, extra, without relevant items, affected by ties."""
+        return self._measurement.account
 
     @property
-    def inputs(self) -> dict[str, str]:
-        """Digests of the truth and of the run, as they were aligned: items judged 0 are left out."""
-        return self.measurement.inputs
+    def notes(self) -> list[str]:
+        """What to know about the input: definitions followed, queries affected by each rule, how files were read."""
+        return [*self._measurement.notes, *self._more_notes]
 
     @property
     def queries(self) -> Sequence[Any]:
-        """The queries' ids, in the truth's order; those of a cluster in no particular order."""
-        return self.measurement.queries
+        """Query ids in the order of the truth; of a Spark table in no particular order."""
+        return self._measurement.queries
 
     @property
     def per_query(self) -> PerQuery:
-        """Values by metric, an array each, in the order of `queries`; NaN where a query does not count."""
+        """Values by metric, one array each, in the order of `queries`; NaN where a query is not averaged."""
         return PerQuery(self)
 
     @property
-    def present(self) -> Bools | None:
-        """Which queries the run has, in the order of `queries`; None where that is not known."""
-        return self.measurement.present
-
-    @property
-    def has_ties(self) -> bool:
-        """Could the order of tied items matter."""
-        return self.measurement.has_ties
-
-    @property
     def ties(self) -> dict[str, TieRange]:
-        """By metric: the lowest and highest mean that another order of the tied items would give."""
-        return self.measurement.ties
+        """By metric: the lowest and highest mean over all orders of tied items."""
+        return self._measurement.ties
 
     @property
-    def unjudged(self) -> dict[str, UnjudgedRange]:
-        """By metric: the lowest and highest mean that the returned items nobody judged could make."""
-        if self.measurement.unjudged is None:
-            raise ValueError("these bounds were not asked for: rs.evaluate(..., unjudged='bounds')")
-        return self.measurement.unjudged
+    def bounds(self) -> dict[str, UnjudgedRange]:
+        """By metric: the lowest and highest mean over all grades of the unjudged items; for `evaluate(bounds=True)`."""
+        if self._measurement.bounds is None:
+            raise InputError("the bounds were not computed: rs.evaluate(..., bounds=True)")
+        return self._measurement.bounds
 
-    def define(self, metric: str | Metric) -> Definition:
-        """Which definition the number follows; its `cite` says it in one line."""
-        return self.definitions[label_of(metric, self._means)]
-
-    def plan_of(self, metric: str | Metric) -> Plan:
-        """A metric with every choice made."""
-        return self.measurement.plan(label_of(metric, self._means))
-
-    def has_bad(self, metric: str | Metric) -> bool:
-        """May the truth, as a metric was given it, have items that are judged and not relevant."""
-        return self.measurement.has_bad(label_of(metric, self._means))
-
-    def shares(self, metric: str | Metric) -> Shares:
-        """What each query adds to the two sums of a mean, in the order of `queries`."""
-        return self.measurement.shares(label_of(metric, self._means))
-
-    def ratio(self, metric: str | Metric) -> Ratio:
-        """What each query earned and could have earned."""
-        return self.measurement.ratio(label_of(metric, self._means))
-
-    def more(self, metrics: Metrics) -> Result:
+    def _more(self, metrics: Metrics) -> Result:
         """Other metrics of the same lists, without reading them again."""
-        return Result.of(self.measurement.more(metrics), self.name)
+        return Result._of(self._measurement.more(metrics), self._name)
 
-    def by(self, groups: Mapping[Id, Hashable] | Sequence[Hashable]) -> dict[Any, dict[str, float]]:
-        """Means by group of queries: `groups` says each query's group, as a dict or in the order of `queries`."""
+    def by_group(self, groups: Mapping[Id, Hashable] | Sequence[Hashable]) -> dict[Any, dict[str, float]]:
+        """Means by group of queries.
+
+        Parameters
+        ----------
+        groups : dict or sequence
+            The group of each query, by query id or in the order of `queries`.
+
+        Returns
+        -------
+        dict
+            For each group its means, by metric.
+
+        Examples
+        --------
+        >>> result = rs.evaluate({"u1": {"a": 1}, "u2": {"b": 1}}, {"u1": ["a", "b"], "u2": ["a", "b"]}, "rr")
+        >>> result.by_group({"u1": "new", "u2": "old"})
+        {'new': {'rr': 1.0}, 'old': {'rr': 0.5}}
+        """
         labels = groups_in_order(groups, self.queries, "groups")
         members: dict[Any, Bools] = {}
         for at, label in enumerate(labels):
             members.setdefault(label, np.zeros(len(labels), dtype=bool))[at] = True
-        mean = self.measurement.mean_of
+        mean = self._measurement.mean_of
         return {group: {label: mean(label, inside) for label in self} for group, inside in members.items()}
 
-    # -- what it says ----------------------------------------------------------------------------------------
+    # -- decisions and plots ---------------------------------------------------------------------------------
 
     def compare(self, other: Result, names: tuple[str, str] | None = None, **rules: Any) -> Comparison:
-        """Is the other better than this one: `rs.compare` of the two, with this one as the baseline.
+        """Is the other result better than this one: `rs.compare` of the two, with this one as the baseline.
 
-        names: what to call the two; else the names of their runs, or first and second. rules: as `rs.compare` takes
-        them, such as `test=`, `margin=`, `clusters=`.
+        Parameters
+        ----------
+        other : Result
+            A result of the same metrics, definitions and truth.
+        names : tuple of two str, optional
+            What to call the two; by default the names of their runs, or "first" and "second".
+        **rules
+            Keywords of `rs.compare`, such as `test`, `margin` or `clusters`.
+
+        Returns
+        -------
+        Comparison
         """
         from rankstone.compare.comparison import compare_results  # which reads results
 
+        check_not_text(names, "names")
         if names is None:
-            named = bool(self.name and other.name and self.name != other.name)
-            names = (self.name, other.name) if named else ("first", "second")
+            named = bool(self._name and other._name and self._name != other._name)
+            names = (self._name, other._name) if named else ("first", "second")
         return compare_results({names[0]: self, names[1]: other}, baseline=names[0], **rules)
 
     def interval(
@@ -262,126 +272,173 @@ class Result(Readable, Mapping[str, float]):
         resamples: int = 9999,
         seed: int = 0,
     ) -> Interval:
-        """Where the true mean is, if the queries stand for others like them: `low` and `high`.
+        """Confidence interval of a mean, for queries drawn from a population of such queries.
 
-        method: "hall" (Student's, corrected for skewness; Hall 1992), "wilson" where each query has 0 or 1, "t", "bca",
-        "percentile", "basic", "studentised". clusters: queries that are not independent, a dict or one for each query.
+        Parameters
+        ----------
+        metric : str or Metric
+            One of the metrics of the result.
+        confidence : float, default 0.95
+            Confidence level.
+        method : str, optional
+            "hall" (Student's t corrected for skewness, Hall 1992), "wilson" for values of 0 and 1, "t", "bca",
+            "percentile", "basic" or "studentised"; by default "wilson" or "hall", as the values are.
+        clusters : dict or sequence, optional
+            The cluster of each query, where queries are not independent.
+        resamples : int, default 9999
+            Number of bootstrap samples, for the methods that resample.
+        seed : int, default 0
+            Random seed of the bootstrap.
+
+        Returns
+        -------
+        Interval
+            With `low` and `high`.
         """
         from rankstone.compare.pairing import Paired  # which is made of results
 
         label = label_of(metric, self._means)
         return Paired({"": [self]}, clusters).interval("", label, confidence, method, resamples, seed)
 
-    def with_intervals(self, confidence: float = 0.95) -> Self:
-        """The same, with an interval beside each mean where it is printed."""
-        shown = copy.copy(self)
-        shown._confidence = confidence
-        return shown
+    def plot(self, kind: str, query: Hashable = None) -> Plot:
+        """A plot of the result, with its numbers in `.data`.
 
-    def plot(self, metrics: Metrics) -> Plot:
-        """A metric at many cutoffs: `result.plot("ndcg@{1..100}")`."""
-        from rankstone.compare.plot_kinds import by_cutoff  # pictures are for those who look
+        Parameters
+        ----------
+        kind : str
+            A metric at many cutoffs ("ndcg@{1..100}"), "precision-recall" (interpolated precision, averaged over
+            queries), or "roc" (of one query, or of all rows with `averaging="one_list"`).
+        query : hashable, optional
+            Plot this query only.
 
-        name, labels, ks = cutoffs_of(metrics)
-        known = self if all(label in self for label in labels) else self.more(labels)
-        return by_cutoff({self.name or "run": known}, labels, ks, name)
-
-    def curve(self, kind: str, query: Hashable = None) -> Plot:
-        """A curve, with its points in `.data`: "precision-recall", or "roc".
-
-        precision-recall: the mean, over the queries, of the highest precision from each recall on; query: of one query.
-        roc: of one query, or of all rows by score with averaging="one_list".
+        Returns
+        -------
+        Plot
+            Shows itself in a notebook; `.save(path)` writes SVG, PNG or PDF.
         """
-        from rankstone.results.curves import curve_of
+        from rankstone.compare.plot_kinds import by_cutoff  # plots load on demand
+        from rankstone.results.curves import CURVES, curve_of
 
-        return curve_of(self, kind, query)
+        if kind in CURVES or not isinstance(kind, str) or "@" not in kind:
+            return curve_of(self, kind, query)
+        name, labels, ks = cutoffs_of(kind)
+        result = self if all(label in self for label in labels) else self._more(labels)
+        return by_cutoff({self._name or "run": result}, labels, ks, name)
+
+    # -- export ----------------------------------------------------------------------------------------------
 
     def write(self, path: Path, format: str | None = None) -> None:  # noqa: A002
-        """Write to a file, as its name ends or as `format` says.
+        """Write the result to a file, in the format of its extension.
 
-        json: all of it, for `read_result`. parquet: the values of each query, and all the rest in the file's metadata;
-        `read_result` reads it too. csv, tsv, jsonl, trec: the values of each query and nothing else. txt, md,
-        tex: the table that is printed, with its definitions. html: a page to look at, as `report` has it.
+        Parameters
+        ----------
+        path : str or PathLike
+            The file. "-" is standard output.
+        format : str, optional
+            json: everything, for `rs.read_result`. parquet: values per query, the rest in the metadata, for
+            `rs.read_result` too. csv, tsv, jsonl, trec: values per query. txt, md, tex: the printed table with its
+            definitions. html: the page of `report`.
         """
         from rankstone.results.export import write
 
         write(self, path, format)
 
     def report(self) -> str:
-        """A page to look at: means, curves, queries, definitions; one file of HTML that asks nobody for anything."""
+        """An HTML page with means, plots, values per query and definitions: one file, without external requests."""
         from rankstone.compare.report import report_of_result
 
         return report_of_result(self)
 
-    def to_latex(self) -> str:
-        """The table of means for a LaTeX document, with its definitions as comments."""
-        return self.render("latex")
+    def render(
+        self, form: str = "table", *, verbose: bool = False, width: int | None = None, confidence: float | None = None
+    ) -> str:
+        """The printed table in another form.
+
+        Parameters
+        ----------
+        form : str, default "table"
+            "table" (plain text), "markdown", "latex" or "html".
+        verbose : bool, default False
+            Include the definitions of all metrics.
+        width : int, optional
+            Width of the terminal, in characters.
+        confidence : float, optional
+            Add confidence intervals of the means, at this level.
+
+        Returns
+        -------
+        str
+        """
+        result = self if confidence is None else self._with_intervals(confidence)
+        return super(Result, result).render(form, verbose=verbose, width=width)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: means, definitions, versions, digests of the inputs, account, and the values of each query."""
-        return {**self.measurement.to_dict(), "remarks": self.remarks()}
+        """Plain data for JSON: means, values per query, definitions, versions, digests of the inputs, account."""
+        return {**self._measurement.to_dict(), "notes": self.notes}
 
     def _columns(self) -> dict[str, Any]:
         """Values per query: a query column, then one per metric."""
         return {"query": list(self.queries), **{label: self.per_query[label] for label in self}}
 
-    # -- the table that is printed ---------------------------------------------------------------------------
+    # -- the printed table -----------------------------------------------------------------------------------
 
-    def answer(self) -> Answer:
-        """Means, with intervals and bounds if asked for, and with what other orders of tied items would give."""
-        unknown = [label for label, found in self.ties.items() if math.isnan(found.lowest) and found.queries]
+    def _answer(self) -> Answer:
+        """Means, with intervals and bounds if asked for, and with the range over all orders of tied items."""
         ranges: dict[tuple[str, str], Mapping[str, TieRange | UnjudgedRange]] = {}
-        notes = [*self.remarks(), *self.said_of_bounds()]
-        if self.measurement.unjudged is not None:
-            ranges["at least", "at most"] = self.unjudged
+        notes = [*self.notes, *self._notes_on_bounds()]
+        if self._measurement.bounds is not None:
+            ranges["at least", "at most"] = self.bounds
         if self.account.tied and any(
-            number(end) != number(self[label]) for label, found in self.ties.items() for end in _ends(found)
+            number(end) != number(self[label]) for label, span in self.ties.items() for end in _ends(span)
         ):  # in the digits that are shown
             ranges["lowest", "highest"] = self.ties
-            notes.append("lowest and highest are the means that other orders of the tied items would give")
-            if unknown:
-                notes.append(f"the range of {', '.join(unknown)} is unknown: it has no closed form over all orders")
+            unknown = [label for label, span in self.ties.items() if math.isnan(span.lowest) and span.queries]
+            said = f" (unknown for {', '.join(unknown)}: no closed form)" if unknown else ""
+            notes.append(f"lowest and highest: the range of the mean over all orders of tied items{said}")
         interval = () if self._confidence is None else (f"{100 * self._confidence:g} % interval",)
         rows = [["metric", "mean", *interval, *(end for ends in ranges for end in ends)]]
         for label, mean in self.items():
-            ends = [end for found in ranges.values() for end in _ends(found[label])]
-            shown = [self.ends(label) for _ in interval]
-            rows.append([label, number(mean), *shown, *("unknown" if math.isnan(end) else number(end) for end in ends)])
+            ends = [end for spans in ranges.values() for end in _ends(spans[label])]
+            cells = ("unknown" if math.isnan(end) else number(end) for end in ends)
+            rows.append([label, number(mean), *(self._interval_cell(label) for _ in interval), *cells])
         tips = {label: definition.cite for label, definition in self.definitions.items()}
-        return Answer(rows, notes=notes, definitions=summarize(list(self.definitions.values()))[:-1], tips=tips)
+        definitions = summarize(list(self.definitions.values()))[:-1]
+        return Answer(rows, notes=notes, definitions=definitions, tips=tips, more="print(result.definitions)")
 
-    def ends(self, label: str) -> str:
-        """The interval that is printed beside a mean; empty if there is none."""
+    def _with_intervals(self, confidence: float = 0.95) -> Self:
+        """The same, with an interval next to each printed mean."""
+        result = copy.copy(self)
+        result._confidence = confidence
+        return result
+
+    def _with_notes(self, notes: Iterable[str]) -> Self:
+        """The same, with more notes on how its data was read."""
+        self._more_notes = (*self._more_notes, *notes)
+        return self
+
+    def _interval_cell(self, label: str) -> str:
+        """The interval printed next to a mean; empty if there is none."""
         if self._confidence is None:
             return ""
-        if self.plan_of(label).is_pooled and not self.measurement.has_lists:  # which needs the rows
+        if self._measurement.plan(label).is_pooled and not self._measurement.has_lists:  # which needs the rows
             return "unknown"
-        found = self.interval(label, self._confidence)
-        return f"{number(found.low)} {number(found.high)}" if math.isfinite(found.low) else "unknown"
+        interval = self.interval(label, self._confidence)
+        return f"{number(interval.low)} {number(interval.high)}" if math.isfinite(interval.low) else "unknown"
 
-    def bounds(self, label: str) -> str:
-        """What is printed beside a mean of what it could be at least and at most; empty if nobody asked."""
-        if self.measurement.unjudged is None:
+    def _bounds_cell(self, label: str) -> str:
+        """The bounds printed next to a mean; empty if they were not asked for."""
+        if self._measurement.bounds is None:
             return ""
-        low, high = _ends(self.unjudged[label])
+        low, high = _ends(self.bounds[label])
         return " [unknown]" if math.isnan(low) else f" [{number(low)} {number(high)}]"
 
-    def said_of_bounds(self, where: str = "at least and at most") -> list[str]:
-        """What the bounds are, and which of them are not known."""
-        if self.measurement.unjudged is None:
+    def _notes_on_bounds(self, where: str = "at least and at most") -> list[str]:
+        """What the bounds are, and which of them are unknown."""
+        if self._measurement.bounds is None:
             return []
-        said = [f"{where}: the means if the returned items that nobody judged were judged, with any grades"]
-        unknown = [label for label, found in self.unjudged.items() if math.isnan(found.lowest) and found.queries]
-        return [*said, f"the bounds of {', '.join(unknown)} are unknown"] if unknown else said
-
-    def remarks(self) -> list[str]:
-        """What a reader of the means should know: the convention, and what happened to the queries."""
-        return [*self.measurement.remarks, *self._remarks]
-
-    def remarked(self, remarks: Iterable[str]) -> Self:
-        """The same, with more to say of how its data was read."""
-        self._remarks = (*self._remarks, *remarks)
-        return self
+        unknown = [label for label, span in self.bounds.items() if math.isnan(span.lowest) and span.queries]
+        said = f" (unknown for {', '.join(unknown)})" if unknown else ""
+        return [f"{where}: the range of the mean over all grades of the unjudged items{said}"]
 
 
 class PerQuery(Mapping[str, Floats]):
@@ -391,7 +448,7 @@ class PerQuery(Mapping[str, Floats]):
         self._result = result
 
     def __getitem__(self, metric: str | Metric) -> Floats:
-        return self._result.measurement.values(label_of(metric, self._result._means))
+        return self._result._measurement.values(label_of(metric, self._result._means))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._result)
@@ -403,5 +460,5 @@ class PerQuery(Mapping[str, Floats]):
         return f"per-query values of {', '.join(self._result)} for {len(self._result.queries)} queries"
 
 
-def _ends(found: TieRange | UnjudgedRange) -> tuple[float, float]:
-    return found.lowest, found.highest
+def _ends(span: TieRange | UnjudgedRange) -> tuple[float, float]:
+    return span.lowest, span.highest

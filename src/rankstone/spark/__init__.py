@@ -5,9 +5,9 @@ try:
 except ImportError:
     raise ImportError("rs.spark needs Spark: pip install pyspark sqlglot") from None
 
-from rankstone.spark.evaluate import evaluate
-from rankstone.spark.functions import register, sql
-from rankstone.spark.work import SparkResult
+from rankstone.spark.distributed import evaluate
+from rankstone.spark.spark_sql import register, sql
+from rankstone.spark.workers import SparkResult
 
 __all__ = ["SparkResult", "evaluate", "register", "sql"]
 

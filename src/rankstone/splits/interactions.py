@@ -1,4 +1,4 @@
-"""The rows of a frame, as splits look at them: users, items and times; and the parts of a split, with a report."""
+"""Interactions (users, items and times of a frame), and the result of a split with its report."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from rankstone.data.arrow import (
     Frame,
     Kind,
     as_column,
+    check_not_spark,
     is_a,
     is_lazy,
     is_number,
     is_pandas,
     one_piece,
     plain,
-    refuse_spark,
     take,
 )
-from rankstone.data.roles import ROLES, find_all, need, refuse_unknown
+from rankstone.data.columns import Columns
+from rankstone.data.roles import ROLES, check_roles, find_all, need
+from rankstone.errors import InputError, InputTypeError
 from rankstone.results.answer import Answer, aligned
-from rankstone.splits.draw import Bits, Groups, Key, blocks, codes, comparable, content, dealt, draw_lots, from_zero
+from rankstone.splits.sampling import Bits, Groups, Key, blocks, codes, comparable, content, dealt, draw_lots, from_zero
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,28 +37,52 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Report:
-    """What a split made of the rows, and what the training part knows of the test."""
+    """Counts of a split: sizes, dropped rows, cold starts and temporal leakage.
+
+    Attributes
+    ----------
+    how : str
+        The strategy in words.
+    rows : int
+        Rows of the input.
+    train_rows, test_rows : int
+        Rows of the two sets.
+    dropped_rows, dropped_users : int
+        Users with fewer rows than the minimum, and their rows.
+    train_users, test_users, train_items, test_items : int
+        Distinct users and items per set.
+    unseen_users, unseen_user_rows : int
+        Users of the test set without a row in training, and their test rows.
+    unseen_items, unseen_item_rows : int
+        Items of the test set without a row in training, and their test rows.
+    later_rows : int or None
+        Training rows after the first test row; None without times.
+    own_later_rows : int or None
+        Training rows after the first test row of the same user.
+    untimed_rows : int or None
+        Rows without a time, which the two counts above leave out.
+    """
 
     how: str
     rows: int
     train_rows: int
     test_rows: int
-    dropped_rows: int  # of users with fewer rows than the minimum
+    dropped_rows: int
     dropped_users: int
     train_users: int
     test_users: int
     train_items: int
     test_items: int
-    unseen_users: int  # in the test, and not in training
-    unseen_user_rows: int  # of the test
+    unseen_users: int
+    unseen_user_rows: int
     unseen_items: int
     unseen_item_rows: int
-    later_rows: int | None  # of training, after the first row of the test; None if there are no times
-    own_later_rows: int | None  # of training, after the first row of the same user in the test
-    untimed_rows: int | None  # rows without a time, which are not looked at for these two
+    later_rows: int | None
+    own_later_rows: int | None
+    untimed_rows: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """The same by name."""
+        """All counts by name."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -87,11 +113,21 @@ class Report:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Frames of the given kind, rows in the given order. `train, test = split` works too."""
+    """A training set and a test set, frames of the library of the input; `train, test = split` unpacks them.
+
+    Attributes
+    ----------
+    train, test : frame
+        Rows of the two sets, in the order of the input.
+    dropped : frame
+        Rows in neither set, of users with too few rows.
+    report : Report
+        Counts of the split.
+    """
 
     train: Frame
     test: Frame
-    dropped: Frame  # rows in neither
+    dropped: Frame
     report: Report
 
     def __iter__(self) -> Iterator[Frame]:
@@ -108,25 +144,26 @@ Time = float | str | date | datetime | np.datetime64  # 1577836800, "2020-01-01"
 
 
 def checked_count(name: str, count: object) -> int:
+    """The count as an int, if it is a whole number from 1."""
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise ValueError(f"{name} is {count!r}; it must be a whole number from 1")
+        raise InputError(f"{name} is {count!r}; it must be a whole number from 1")
     return int(count)
 
 
 class Interactions:
-    """A frame's rows, without those of users who have fewer than the minimum."""
+    """The rows of a frame, without users who have fewer than `minimum`."""
 
     def __init__(self, frame: Frame, columns: Mapping[str, str] | None, minimum: int) -> None:
         self.frame = _frame(frame)
-        given = columns or {}
-        refuse_unknown(given, ROLES["interactions"])
-        self.names = find_all(_column_names(self.frame), ROLES["interactions"], "frame", given, optional=("time",))
+        role_map = columns or {}
+        check_roles(role_map, ROLES["interactions"])
+        self.names = find_all(_column_names(self.frame), ROLES["interactions"], "frame", role_map, optional=("time",))
         if len(self.frame) == 0:
-            raise ValueError("the frame has no rows")
-        self.place: Ints | None = None  # of each row in the given frame, None for the same
+            raise InputError("the frame has no rows")
+        self.place: Ints | None = None  # of each row in the input frame; None: the same
         self.columns = {role: _column(self.frame, name) for role, name in self.names.items()}
         for role in ("query", "item"):
-            self._refuse_null(role)
+            self._check_null(role)
         self.users = codes(self.columns["query"])
         self.sizes = np.bincount(self.users[0], minlength=self.users[1])
         few = self.sizes < checked_count("minimum", minimum)
@@ -136,7 +173,7 @@ class Interactions:
         none = np.zeros(0, dtype=np.int64)
         self.dropped = _taken(self.frame, none) if keep is None else _filtered(self.frame, ~keep)
         if self.dropped_rows == self.rows:
-            raise ValueError(f"no user has {minimum} rows; the most that one has is {self.sizes.max()}")
+            raise InputError(f"no user has {minimum} rows; the largest number is {self.sizes.max()}")
         if keep is not None:
             self.frame = _filtered(self.frame, keep)
             self.columns = {role: _column(self.frame, name) for role, name in self.names.items()}
@@ -156,19 +193,19 @@ class Interactions:
         """All rows as one group."""
         return np.zeros(len(self), dtype=np.int64), 1
 
-    # Keys to choose by.
+    # Keys to select rows by.
 
     def at_random(self, seed: int) -> list[Key]:
         lots = draw_lots([content(column) for column in self.columns.values()], seed)
-        return [_known(lots), self._item, self._others]
+        return [_as_key(lots), self._item, self._others]
 
     def by_time(self) -> list[Key]:
         self._time_column()
-        times, _ = self._known_times
-        return [_known(from_zero(times)), self._item, self._others]
+        times, _ = self._times
+        return [_as_key(from_zero(times)), self._item, self._others]
 
     def dealt_users(self, seed: int, k: int) -> NDArray[np.int32]:
-        """The part of each row if users are dealt out with all their rows."""
+        """The fold of each row, where users are dealt out with all their rows."""
         code, count = self.users
         first = np.empty(count, dtype=np.int64)
         first[code[::-1]] = np.arange(len(code))[::-1]
@@ -178,14 +215,14 @@ class Interactions:
 
         part = np.zeros(count, dtype=np.int32)
         alone = np.zeros(len(present), dtype=np.int64), 1
-        part[present] = dealt(alone, [_known(lots), _known(order)], k)
+        part[present] = dealt(alone, [_as_key(lots), _as_key(order)], k)
         return part[code]
 
     def _item(self, rows: Any) -> Bits:
         return from_zero(comparable(take(self.columns["item"], rows)))
 
     def _others(self, rows: Any) -> Bits:
-        """The content of the rows' other columns."""
+        """Hash of the other columns of the rows."""
         few = _taken(self.frame, rows)
         others = [content(_column(few, name)) for name in _column_names(few) if name not in self.names.values()]
         return draw_lots(others, 0) if others else np.zeros(len(rows), dtype=np.uint64)
@@ -193,18 +230,18 @@ class Interactions:
     # Times.
 
     def _time_column(self) -> pyarrow.Array:
-        """The times, one in each row."""
+        """The time column, without nulls."""
         if "time" not in self.columns:
-            need(_column_names(self.frame), "time", "frame", {})  # says which names were looked for
+            need(_column_names(self.frame), "time", "frame", {})  # raises with the usual names
         column = self.columns["time"]
         if not _is_time(column.type):
             kind = str(column.type).removeprefix("large_")
-            raise TypeError(f"column {self.names['time']!r} holds {kind}, not numbers or times")
-        self._refuse_null("time")
+            raise InputTypeError(f"column {self.names['time']!r} holds {kind}, not numbers or times")
+        self._check_null("time")
         return column
 
     def since(self, time: Time) -> Bools:
-        """Which rows are at a point in time or after it."""
+        """Which rows are at or after a point in time."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -212,12 +249,14 @@ class Interactions:
         name, kind = self.names["time"], column.type
         cut = pa.array(np.array([time]))[0] if isinstance(time, np.datetime64) else pa.scalar(time)
         if is_number(kind) != is_number(cut.type):
-            raise TypeError(f"column {name!r} holds {kind}; {time!r} cannot be compared with it")
+            raise InputTypeError(f"column {name!r} holds {kind}; {time!r} cannot be compared with it")
         try:
-            found = pc.greater_equal(column, cut.cast(kind) if isinstance(time, str) else cut)
+            later = pc.greater_equal(column, cut.cast(kind) if isinstance(time, str) else cut)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-            raise TypeError(f"column {name!r} holds {kind}; {time!r} cannot be compared with it: {error}") from None
-        return found.to_numpy(zero_copy_only=False)
+            raise InputTypeError(
+                f"column {name!r} holds {kind}; {time!r} cannot be compared with it: {error}"
+            ) from None
+        return later.to_numpy(zero_copy_only=False)
 
     def span(self) -> tuple[Any, Any]:
         import pyarrow.compute as pc
@@ -225,7 +264,7 @@ class Interactions:
         ends = pc.min_max(self.columns["time"]).as_py()
         return ends["min"], ends["max"]
 
-    def _refuse_null(self, role: str) -> None:
+    def _check_null(self, role: str) -> None:
         missing = _missing(self.columns[role])
         if missing is None:
             return
@@ -234,9 +273,9 @@ class Interactions:
         more = f", and {missing.sum() - 1:,} more" if missing.sum() > 1 else ""
         what = "user" if role == "query" else role
         place = row if self.place is None else self.place[row]
-        raise ValueError(f"row {place}{who} has no {what} in column {name!r}{more}; rows are counted from 0")
+        raise InputError(f"row {place}{who} has no {what} in column {name!r}{more}; rows are counted from 0")
 
-    # The answer.
+    # The result.
 
     def split(self, test: Bools, how: str) -> Split:
         return Split(_filtered(self.frame, ~test), _filtered(self.frame, test), self.dropped, self._report(test, how))
@@ -261,8 +300,8 @@ class Interactions:
         return np.bincount(self.items[0], minlength=self.items[1])
 
     @cached_property
-    def _known_times(self) -> tuple[NDArray[np.integer[Any]], Bools | None]:
-        """Numbers in the order of times, the lowest where there is none, and which rows have one (None: all)."""
+    def _times(self) -> tuple[NDArray[np.integer[Any]], Bools | None]:
+        """Integers in the order of the times, the lowest for rows without one; and which rows have one (None: all)."""
         column = self.columns["time"]
         missing = _missing(column)
         if missing is None:
@@ -273,16 +312,16 @@ class Interactions:
         return times, ~missing
 
     def _later(self, tested: Ints) -> tuple[int, int, int]:
-        times, known = self._known_times
-        untimed = 0 if known is None else int((~known).sum())
-        tested = tested if known is None else tested[known[tested]]
+        times, timed = self._times
+        untimed = 0 if timed is None else int((~timed).sum())
+        tested = tested if timed is None else tested[timed[tested]]
         if not tested.size:
             return 0, 0, untimed
         tested_times, tested_users = times[tested], self.users[0][tested]
         cut = tested_times.min()
         first = np.full(self.users[1], np.iinfo(times.dtype).max, dtype=times.dtype)
         np.minimum.at(first, tested_users, tested_times)
-        # Of all rows, less those of the test.
+        # Count all rows, minus those of the test set.
         later = -int(np.count_nonzero(tested_times > cut))
         own = -int(np.count_nonzero(tested_times > first[tested_users]))
         for block in blocks(len(times)):
@@ -291,13 +330,13 @@ class Interactions:
         return later, own, untimed
 
 
-def _known(numbers: Bits) -> Key:
-    """Numbers of all rows, as a key to choose by."""
+def _as_key(numbers: Bits) -> Key:
+    """Numbers of all rows as a key."""
     return lambda rows: numbers if rows is None else numbers[rows]
 
 
 def _parts(coded: Groups, sizes: Ints, test: Ints) -> tuple[int, int, int, int]:
-    """How many of them training has, the test has, only the test has, and in how many rows."""
+    """Distinct ids in training, in the test set, and only in the test set; and the test rows of the latter."""
     tested = np.bincount(coded[0][test], minlength=coded[1])
     unseen = (tested > 0) & (tested == sizes)
     return (
@@ -331,15 +370,18 @@ def _missing(column: pyarrow.Array) -> Bools | None:
 def _frame(frame: Frame) -> Frame:
     import pyarrow as pa
 
-    refuse_spark(frame)
+    check_not_spark(frame)
+    if isinstance(frame, Columns):
+        roles = ("query", "item", "grade", "score")
+        return pa.table({role: plain(values) for role in roles if (values := getattr(frame, role)) is not None})
     frame = frame.collect() if is_lazy(frame) else frame
     if is_pandas(frame) or is_a(frame, "polars", "DataFrame") or isinstance(frame, (pa.Table, pa.RecordBatch)):
         return frame
     if type(frame).__module__.startswith("pyspark."):
-        raise TypeError("a table of Spark is not split where it is; frame.toPandas() or frame.toArrow() brings it here")
+        raise InputTypeError("a Spark table cannot be split; pass frame.toPandas() or frame.toArrow()")
     if hasattr(frame, "__arrow_c_stream__"):
         return pa.table(frame)
-    raise TypeError(f"a frame of pandas, polars or Arrow, not {type(frame).__name__}")
+    raise InputTypeError(f"expected a frame of pandas, polars or Arrow, got {type(frame).__name__}")
 
 
 def _column_names(frame: Frame) -> list[str]:
@@ -355,7 +397,7 @@ def _column(frame: Frame, name: str) -> pyarrow.Array:
     try:
         return plain(one_piece(pa.Array.from_pandas(frame[name])))
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise TypeError(f"column {name!r}: {error}") from None
+        raise InputTypeError(f"column {name!r}: {error}") from None
 
 
 def _filtered(frame: Frame, keep: Bools) -> Frame:

@@ -1,4 +1,4 @@
-"""Ranking measures as SQL functions in DuckDB.
+"""Ranking metrics as SQL functions in DuckDB, and as SQL statements for other databases.
 
 >>> connection = rs.sql.connect()
 >>> connection.sql("select ndcg([1, 3, 2, 6], [1, 2, 4], 2)").fetchall()[0][0]
@@ -18,13 +18,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from rankstone.conventions.convention import Convention
 from rankstone.data.files import FORMATS
-from rankstone.sql.functions import KERNELS, ROWS, Text, mean_of, measures, of_rows, planned
+from rankstone.errors import DataError, InputError
 from rankstone.sql.hive import parse_order, rewritten
-from rankstone.sql.lists import KINDS, macro
-from rankstone.sql.warehouse import text
+from rankstone.sql.list_functions import KERNELS, ROWS, MacroText, mean_of, measures, of_rows, planned
+from rankstone.sql.list_macros import KINDS, macro
+from rankstone.sql.sql_text import text
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 Connection: TypeAlias = "duckdb.DuckDBPyConnection"  # duckdb.connect()
 
@@ -63,7 +65,7 @@ create or replace temp macro to_ordered_map
 create or replace temp macro collect_set(value) as list(distinct value) filter (value is not null);
 """
 
-__all__ = ["connect", "install", "query", "register", "text"]
+__all__ = ["connect", "install", "query", "register", "table", "text"]
 
 
 def __dir__() -> list[str]:
@@ -71,9 +73,23 @@ def __dir__() -> list[str]:
 
 
 def connect(path: str = ":memory:", convention: str | Convention | None = None) -> Connection:
-    """A DuckDB connection that knows the functions.
+    """Open a DuckDB database with the metric functions registered.
 
-    Hivemall's names follow Hivemall, `rs_<metric>` follows rankstone; convention: whose definitions all of them follow.
+    Parameters
+    ----------
+    path : str, default ":memory:"
+        Path of the database.
+    convention : str or Convention, optional
+        Convention of all functions. By default, Hivemall's names follow Hivemall and `rs_<metric>` follows rankstone.
+
+    Returns
+    -------
+    duckdb.DuckDBPyConnection
+
+    Examples
+    --------
+    >>> rs.sql.connect().sql("select recall_at([1, 3, 2], [1, 2], 2)").fetchall()
+    [(0.5,)]
     """
     connection = _duckdb().connect(path)
     register(connection, convention)
@@ -81,17 +97,25 @@ def connect(path: str = ":memory:", convention: str | Convention | None = None) 
 
 
 def register(connection: Connection, convention: str | Convention | None = None) -> None:
-    """Make the functions known to a DuckDB connection of yours. Nothing is written to its database."""
+    """Register the metric functions on a DuckDB connection. Nothing is written to its database.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+        An open connection.
+    convention : str or Convention, optional
+        Convention of all functions. By default, Hivemall's names follow Hivemall and `rs_<metric>` follows rankstone.
+    """
     _function(connection, "_rankstone_order", _order, ["VARCHAR", "BOOLEAN"], _ORDER, "native")
-    statements, to, typed = [_LISTS], Text(), _has_typed_macros(connection)
+    statements, to, typed = [_LISTS], MacroText(), _has_typed_macros(connection)
     for name in measures():
         rule = mean_of(name, convention)
         for part in rule.parts:
-            known = f"_rankstone_{name}_score" if part == "score" else f"{name}_{part}"
-            _function(connection, known, partial(_call, KERNELS[part], name, convention))
-        scores = {given: to.call(f"_rankstone_{name}_score", *given) for given in _LIST_AND_TRUTH}
-        means = {given: rule.write(to, name, given) for given in _LIST_AND_TRUTH}
-        if name in ROWS:  # without k, two columns of numbers may be meant
+            function = f"_rankstone_{name}_score" if part == "score" else f"{name}_{part}"
+            _function(connection, function, partial(_call, KERNELS[part], name, convention))
+        scores = {names: to.call(f"_rankstone_{name}_score", *names) for names in _LIST_AND_TRUTH}
+        means = {names: rule.write(to, name, names) for names in _LIST_AND_TRUTH}
+        if name in ROWS:  # without k, the arguments may be two columns of numbers
             means[_LIST_AND_TRUTH[0]] = _of_group(f"_rankstone_{name}", *_LIST_AND_TRUTH[0])
         own = _own(name, convention) if typed and _is_quicker(name, convention) else _Own({}, {}, {})
         if own.rows:
@@ -102,7 +126,7 @@ def register(connection: Connection, convention: str | Convention | None = None)
         _function(connection, scalar, partial(_call, of_rows, name, convention))
         if name not in measures():
             pair = ("actual", "predicted") if ROWS[name] == "f" else ("predicted", "actual")
-            statements.append(_macro(name, {given: _of_group(scalar, *given) for given in (pair, (*pair, "options"))}))
+            statements.append(_macro(name, {names: _of_group(scalar, *names) for names in (pair, (*pair, "options"))}))
     statements.append(
         _macro("struct", {tuple("abcdefgh"[:n]): f"row({', '.join('abcdefgh'[:n])})" for n in range(1, 9)})
     )
@@ -111,9 +135,9 @@ def register(connection: Connection, convention: str | Convention | None = None)
 
 
 def _close(connection: weakref.ref[Connection]) -> None:
-    """Close a connection when Python ends: left open, DuckDB reports the functions in it as leaks."""
-    if (still := connection()) is not None:
-        still.close()
+    """Close a connection at exit; DuckDB would report the functions of an open one as leaks."""
+    if (alive := connection()) is not None:
+        alive.close()
 
 
 def _duckdb() -> Any:
@@ -125,17 +149,72 @@ def _duckdb() -> Any:
 
 
 def query(connection: Connection, text: str) -> duckdb.DuckDBPyRelation | None:
-    """Run a query written for Hive. Returns a DuckDB relation, the last statement's if there are several.
+    """Run a query written for Hive.
 
-    `set hivevar:k=2` sets a variable of the connection, which `${k}` stands for from then on.
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+        A connection from `connect`, or one passed to `register`.
+    text : str
+        Statements in Hive's SQL. `set hivevar:k=2` sets a variable of the connection, which `${k}` reads.
+
+    Returns
+    -------
+    duckdb.DuckDBPyRelation or None
+        Rows of the last statement, if it has any.
+
+    Raises
+    ------
+    ValueError
+        If a statement cannot be parsed or translated.
+
+    Examples
+    --------
+    >>> rs.sql.query(rs.sql.connect(), "select ndcg(array(1, 3, 2), array(1, 2), 2) as n").columns
+    ['n']
     """
-    known = connection.execute("select name, value::varchar from duckdb_variables()").fetchall()
-    found = None
-    for statements in rewritten(text, dict(known)):
+    variables = connection.execute("select name, value::varchar from duckdb_variables()").fetchall()
+    relation = None
+    for statements in rewritten(text, dict(variables)):
         if len(statements) > 1:
             _all_or_none(connection, statements)
-        found = connection.sql(statements[0]) if len(statements) == 1 else None
-    return found
+        relation = connection.sql(statements[0]) if len(statements) == 1 else None
+    return relation
+
+
+def table(text: str, connection: Connection | None = None) -> pa.Table:
+    """Rows of a query, as a truth, a run or any other table of rankstone.
+
+    A text is run as SQL here only: elsewhere it is the name of a file.
+
+    Parameters
+    ----------
+    text : str
+        DuckDB's SQL. It can read files and the frames in your variables.
+    connection : duckdb.DuckDBPyConnection, optional
+        By default DuckDB's default connection.
+
+    Returns
+    -------
+    pyarrow.Table
+
+    Raises
+    ------
+    rs.errors.DataError
+        If DuckDB cannot run the query.
+
+    Examples
+    --------
+    >>> rs.evaluate({1: {"a": 1}}, rs.sql.table("select 1 as query, 'a' as item, 0.5 as score"), "rr")["rr"]
+    1.0
+    """
+    duckdb = _duckdb()
+    cursor = (connection or duckdb.default_connection()).cursor()
+    cursor.execute("set python_scan_all_frames = true")  # a frame is a table by its variable's name
+    try:
+        return cursor.sql(text).to_arrow_table()
+    except duckdb.Error as error:
+        raise DataError(f"{text}: {error}") from None
 
 
 def _all_or_none(connection: Connection, statements: Sequence[str]) -> None:
@@ -162,7 +241,7 @@ def _order(text: str, keyed: bool) -> dict[str, Any]:
     return parse_order(text, keyed=keyed)._asdict()
 
 
-# Without names that stand for types: DuckDB looks them up.
+# No annotations by name: DuckDB resolves them.
 def _call(function: Any, name: str, convention: str | Convention | None, *arguments: Any) -> Any:
     return function(name, arguments, convention)
 
@@ -175,14 +254,14 @@ def _function(
     gives: str = "DOUBLE",
     kind: str = "arrow",
 ) -> None:
-    """Create a function, in the place of one by that name."""
+    """Create a function, or replace the one of that name."""
     with suppress(_duckdb().InvalidInputException):  # there is none
         connection.remove_function(name)
     connection.create_function(name, function, takes, gives, type=kind, null_handling="special")
 
 
 Names = tuple[str, ...]  # of a macro's arguments
-# What a measure of a list takes. DuckDB tells the forms of a macro apart by their number of arguments alone.
+# Arguments of a metric of a list. DuckDB resolves the forms of a macro by their number of arguments only.
 _LIST_AND_TRUTH: Sequence[Names] = (
     ("rec", "truth"),
     ("rec", "truth", "k_or_options"),
@@ -191,18 +270,18 @@ _LIST_AND_TRUTH: Sequence[Names] = (
 
 
 def _of_group(scalar: str, left: str, right: str, *options: str) -> str:
-    """A function of two lists, of what a group's rows hold."""
-    return Text().call(scalar, f"list({left})", f"list({right})", *(f"any_value({text})" for text in options))
+    """A function of two lists, applied to two columns of a group."""
+    return MacroText().call(scalar, f"list({left})", f"list({right})", *(f"any_value({text})" for text in options))
 
 
 def _macro(name: str, forms: Mapping[Names, str], where: str = "temp ") -> str:
-    """A statement that makes a macro; forms: what stands for it, by the names of its arguments."""
-    overloads = ",\n".join(f"({', '.join(given)}) as {form}" for given, form in forms.items())
+    """A statement that creates a macro; forms: its body, by the names of the arguments."""
+    overloads = ",\n".join(f"({', '.join(names)}) as {form}" for names, form in forms.items())
     return f"create or replace {where}macro {name} {overloads}"
 
 
 class _Own(NamedTuple):
-    """What stands for a measure of lists of ids without any Python, by the arguments."""
+    """Bodies of the macros of a metric of lists of ids, without Python, by arguments."""
 
     rows: dict[Names, str]  # of any lists
     scores: dict[Names, str]  # of lists of ids
@@ -210,35 +289,35 @@ class _Own(NamedTuple):
 
 
 def _own(name: str, convention: str | Convention | None) -> _Own:
-    made = _Own({}, {}, {})
+    bodies = _Own({}, {}, {})
     for cut in (False, True):
         plan = planned(name, convention, cut=cut)
         written = None if plan is None else macro(plan)
         if written is None:
             continue
         arguments = ("rec", "truth", "k")[: 3 if cut else 2]
-        made.rows[arguments] = written.row
-        row = Text().call(_row(name), *arguments)
+        bodies.rows[arguments] = written.row
+        row = MacroText().call(_row(name), *arguments)
         for kind in KINDS:
-            given = (f"rec {kind}[]", f"truth {kind}[]", "k BIGINT")[: len(arguments)]
-            made.scores[given] = row
-            made.means[given] = written.mean.format(row=row)
-    return made
+            typed = (f"rec {kind}[]", f"truth {kind}[]", "k BIGINT")[: len(arguments)]
+            bodies.scores[typed] = row
+            bodies.means[typed] = written.mean.format(row=row)
+    return bodies
 
 
 def _is_quicker(name: str, convention: str | Convention | None) -> bool:
-    """Are DuckDB's own expressions quicker than a call of Python: not in looking for an item that comes twice."""
+    """Whether DuckDB's expressions are faster than a call of Python: not if repeated items are checked."""
     plan = planned(name, convention, cut=False)
     return plan is not None and "error" not in (plan.choices["duplicates"], plan.choices["truth_duplicates"])
 
 
 def _row(name: str) -> str:
-    """The macro that the others of a measure are made of."""
+    """Name of the macro of one row, which the others of a metric call."""
     return f"_rankstone_{name}_row"
 
 
 def _has_typed_macros(connection: Connection) -> bool:
-    """Can macros be told apart by the types of their arguments: in DuckDB from 1.4 on."""
+    """Whether macros can be overloaded by argument type: in DuckDB from 1.4 on."""
     try:
         connection.execute("create or replace temp macro _rankstone_typed (a BIGINT) as 1, (a VARCHAR) as 2")
     except _duckdb().Error:
@@ -247,18 +326,35 @@ def _has_typed_macros(connection: Connection) -> bool:
 
 
 def install(connection: Connection, convention: str | Convention | None = None) -> list[str]:
-    """Write the measures of lists into a DuckDB database for good, as macros that need no Python. Returns their names.
+    """Store the metrics of lists in a DuckDB database, as macros that do not call Python.
 
-    DuckDB's command line, other languages and dbt can use them from then on: `select ndcg(rec, truth, 10) from lists`.
-    Lists hold ids, whole numbers or texts; definitions, as in `register`.
+    DuckDB's command line, other languages and dbt can then use them: `select ndcg(rec, truth, 10) from lists`.
+    Items are integers or strings.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+        An open connection.
+    convention : str or Convention, optional
+        Convention of all macros, as for `register`.
+
+    Returns
+    -------
+    list of str
+        Names of the macros.
+
+    Examples
+    --------
+    >>> "ndcg" in rs.sql.install(rs.sql.connect())
+    True
     """
-    made = dict(macros(convention))
-    _all_or_none(connection, list(made.values()))
-    return [name for name in made if not name.startswith("_")]
+    statements = dict(macros(convention))
+    _all_or_none(connection, list(statements.values()))
+    return [name for name in statements if not name.startswith("_")]
 
 
 def macros(convention: str | Convention | None = None) -> Iterator[tuple[str, str]]:
-    """The names of DuckDB's macros of lists, and the statements that make them."""
+    """Names of the macros of lists, and the statements that create them."""
     for name in measures():
         own = _own(name, convention)
         if own.rows:
@@ -267,44 +363,46 @@ def macros(convention: str | Convention | None = None) -> Iterator[tuple[str, st
             yield name, _macro(name, own.means, "")
 
 
-# -- the files of a folder -----------------------------------------------------------------------------------
+# -- files of a directory -----------------------------------------------------------------------------------
 
 _READERS = {f".{ending}": form.sql for form in FORMATS.values() if form.sql for ending in form.endings}
 
 
 def answer(text: str, folder: str | Path, convention: str | None, *, hive: bool = False) -> tuple[list[str], list[Any]]:
-    """A query's columns and rows. A file such as `rec.csv` is a table by its name without the ending."""
+    """Columns and rows of a query. A file such as `rec.csv` is the table `rec`."""
     connection, duckdb = connect(convention=convention), _duckdb()
     files = _mentioned(text, folder)
     try:
-        # In a schema of their own, so that a query can make tables by these names.
+        # In a separate schema, so that a query can create tables of the same names.
         connection.execute("create schema files; set search_path = 'main,files'")
         for name, paths in files.items():
             if len(paths) == 1:
                 _open(connection, name, paths[0])
-        found = query(connection, text) if hive else connection.sql(text)
-        return ([], []) if found is None else (found.columns, found.fetchall())
+        relation = query(connection, text) if hive else connection.sql(text)
+        return ([], []) if relation is None else (relation.columns, relation.fetchall())
     except duckdb.Error as error:
         hints = [_several(name, paths) for name, paths in files.items() if len(paths) > 1]
         unread = isinstance(error, (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException))
+        if unread and re.search(r"\bprecision\s*\(", text, re.IGNORECASE):
+            hints.append("precision is a reserved word of DuckDB: write precision_at(rec, truth, k), or add --hive")
         if unread and not (hive or hints) and _is_hive(connection, text):
-            hints = ["it is written for Hive: add --hive"]
-        raise ValueError("\n".join([str(error), *hints])) from None
+            hints = ["this is Hive SQL: add --hive"]
+        raise InputError("\n".join([str(error), *hints])) from None
     finally:
         connection.close()
 
 
 def _mentioned(text: str, folder: str | Path) -> dict[str, list[Path]]:
-    """The files that can be read and whose names, without their endings, are words of the text."""
-    found: dict[str, list[Path]] = {}
+    """Readable files whose names, without extensions, are words of the text."""
+    files: dict[str, list[Path]] = {}
     for path in sorted(Path(folder).iterdir()):
         if path.suffix.lower() in _READERS and re.search(rf"\b{re.escape(path.stem)}\b", text, re.IGNORECASE):
-            found.setdefault(path.stem.lower(), []).append(path)
-    return found
+            files.setdefault(path.stem.lower(), []).append(path)
+    return files
 
 
 def _open(connection: Connection, name: str, path: Path) -> None:
-    """Make a file known as a table."""
+    """Register a file as a table."""
     quoted, place = name.replace('"', '""'), str(path).replace("'", "''")
     reader = _READERS[path.suffix.lower()]
     connection.execute(f"""create view files."{quoted}" as select * from {reader}('{place}')""")
@@ -316,11 +414,11 @@ def _several(name: str, paths: Sequence[Path]) -> str:
 
 
 def _is_hive(connection: Connection, text: str) -> bool:
-    """Would DuckDB run it as a query for Hive."""
+    """Whether the text runs as a Hive query."""
     try:
         for statements in rewritten(text):
             if not statements[0].startswith("set "):
                 connection.execute(f"explain {statements[0]}")
-    except Exception:  # whatever keeps it from running
+    except Exception:  # any failure
         return False
     return True

@@ -1,36 +1,58 @@
-"""What the dialects of SQL differ in, as far as our statements go: one row a dialect."""
+"""Differences of SQL dialects that our statements depend on: one row per dialect."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from rankstone.metrics.declaration import nearest, unknown_word
+from rankstone.errors import InputError
+from rankstone.metrics.declaration import unknown_word
+
+# How a quote within quotes is written: twice; twice, where backslashes escape too; or after a backslash.
+Escape = Literal["double", "both", "backslash"]
+LINE_BREAK = "\0"  # one in a user's name or query, until the statement is indented
 
 
-class Rows(NamedTuple):
+def as_one_line(text: str) -> str:
+    """A user's text that is not to be indented."""
+    if LINE_BREAK in text:
+        raise InputError(f"{text!r} has a character that SQL cannot write, {LINE_BREAK!r}")
+    return text.replace("\n", LINE_BREAK)
+
+
+def _escaped(text: str, quote: str, how: Escape) -> str:
+    if how != "double":
+        text = text.replace("\\", "\\\\")
+    if how == "backslash":
+        text = text.replace(quote, f"\\{quote}").replace("\n", "\\n").replace("\r", "\\r")
+    return as_one_line(text if how == "backslash" else text.replace(quote, quote * 2))
+
+
+class ListRows(NamedTuple):
     """How the lists of a table become rows of items; {t} is a row of the table, {items} and {values} are columns."""
 
     item: str
     position: str
     value: str  # of a second list
     source: str  # what to select from
-    source_of_two: str = ""  # where two lists are opened in another way
+    source_of_two: str = ""  # if two lists need another form
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a database writes what all of them can do. `{}` stands for an expression."""
+    """Syntax of a database. `{}` is an expression."""
 
     name: str
     grammar: str  # sqlglot's name for it
-    rows: Rows | None = None  # of lists; None where there are no lists
+    rows: ListRows | None = None  # of lists; None if it has no lists
     double: str = "double"
-    single: str = "float"  # of 32 bits; none where there is no such type
+    single: str = "float"  # of 32 bits; empty if it has no such type
     text: str = "varchar"
     quotes: str = '""'
-    backslash: bool = False  # does it escape in a text
-    pointed: bool = False  # must numbers have a point, so as not to be divided as whole ones
+    string_quotes: Escape = "double"
+    name_quotes: Escape = "double"
+    pointed: bool = False  # whether numbers need a decimal point to avoid integer division
     log2: str = "log2({})"
     ln: str = "ln({})"
     power: str = "power({}, {})"
@@ -40,25 +62,37 @@ class Dialect:
     total: str = "sum({})"  # of no rows: null
     average: str = "avg({})"
     concat: str = " || "
-    fail: str = "cast({} as integer)"  # an error that shows a text
-    counts_ties: bool = False  # is it quicker to count the tied items before one than to sort all of them
-    bytewise: str = "{}"  # a text that is compared byte by byte
-    by_kind: str = ""  # orders ids byte by byte if they are texts, and by their size if they are numbers
+    zero: str = "{}"  # a number whose -0 is to equal 0
+    fail: str = "cast({} as integer)"  # raises an error with a text
+    counts_ties: bool = False  # whether counting tied items is faster than sorting all items
+    bytewise: str = "{}"  # a string that is compared by bytes
+    by_kind: str = ""  # orders ids by bytes if they are strings, and by value if they are numbers
     is_sorted_by_bytes: bool = True
 
     def quoted(self, name: str) -> str:
-        """A name as it is, whatever it holds."""
+        """A quoted name."""
         left, right = self.quotes[0], self.quotes[1]
-        return left + name.replace(right, right * 2) + right
+        return left + _escaped(name, right, self.name_quotes) + right
+
+    def is_quoted(self, name: str) -> bool:
+        """Whether a text is one quoted name."""
+        left, right = map(re.escape, self.quotes)
+        forms = [] if self.name_quotes == "backslash" else [right * 2]
+        forms += [rf"[^{right}]"] if self.name_quotes == "double" else [rf"[^{right}\\]", r"\\."]
+        return (
+            not {"\0", "\n"} & {*name}
+            and re.fullmatch(f"{left}({'|'.join(forms)})+{right}", name, re.DOTALL) is not None
+        )
 
     def literal(self, text: str) -> str:
-        """A text."""
-        text = text.replace("'", "''")
-        return "'" + (text.replace("\\", "\\\\") if self.backslash else text) + "'"
+        """A string literal."""
+        return "'" + _escaped(text, "'", self.string_quotes) + "'"
 
 
-_OF_SPARK = Rows("u.item", "u.nth + 1", "get({values}, u.nth)", "{t} lateral view posexplode({items}) u as nth, item")
-_SPARK: dict[str, Any] = {"text": "string", "quotes": "``", "backslash": True, "fail": "raise_error({})"}
+_OF_SPARK = ListRows(
+    "u.item", "u.nth + 1", "get({values}, u.nth)", "{t} lateral view posexplode({items}) u as nth, item"
+)
+_SPARK: dict[str, Any] = {"text": "string", "quotes": "``", "string_quotes": "both", "fail": "raise_error({})"}
 _POSTGRES: dict[str, Any] = {
     "double": "double precision",
     "single": "real",
@@ -67,12 +101,12 @@ _POSTGRES: dict[str, Any] = {
 }
 
 
-def _ordinality(join: str) -> Rows:
-    """Rows as standard SQL has them."""
+def _ordinality(join: str) -> ListRows:
+    """Rows in standard SQL."""
     one, two = (
         f"{{t}} cross join {join}unnest({lists}) with ordinality as u" for lists in ("{items}", "{items}, {values}")
     )
-    return Rows("u.item", "u.position", "u.value", f"{one}(item, position)", f"{two}(item, value, position)")
+    return ListRows("u.item", "u.position", "u.value", f"{one}(item, position)", f"{two}(item, value, position)")
 
 
 DIALECTS = {
@@ -81,7 +115,7 @@ DIALECTS = {
         Dialect(
             "duckdb",
             "duckdb",
-            Rows("unnest({items})", "generate_subscripts({items}, 1)", "unnest({values})", "{t}"),
+            ListRows("unnest({items})", "generate_subscripts({items}, 1)", "unnest({values})", "{t}"),
             single="real",
             fail="error({})",
             counts_ties=True,
@@ -99,12 +133,16 @@ DIALECTS = {
             is_sorted_by_bytes=False,
         ),
         Dialect(
-            "redshift", "redshift", Rows("item", "nth + 1", "{values}[nth]", "{t}, {items} as item at nth"), **_POSTGRES
+            "redshift",
+            "redshift",
+            ListRows("item", "nth + 1", "{values}[nth]", "{t}, {items} as item at nth"),
+            **_POSTGRES,
+            string_quotes="both",
         ),
         Dialect(
             "clickhouse",
             "clickhouse",
-            Rows(
+            ListRows(
                 "item",
                 "nth",
                 "value",
@@ -114,7 +152,8 @@ DIALECTS = {
             double="Nullable(Float64)",
             single="Nullable(Float32)",
             text="Nullable(String)",
-            backslash=True,
+            string_quotes="both",
+            name_quotes="both",
             total="sumOrNull({})",
             average="avgOrNull({})",
             fail="cast({} as Int64)",
@@ -122,18 +161,19 @@ DIALECTS = {
         Dialect(
             "datafusion",
             "",
-            Rows(
+            ListRows(
                 "unnest({items})",
                 "unnest(range(1, cast(array_length({items}) as bigint) + 1))",
                 "unnest({values})",
                 "{t}",
             ),
             single="real",
+            zero="{} + 0e0",
         ),
         Dialect(
             "sqlite",
             "sqlite",
-            Rows(
+            ListRows(
                 "u.value",
                 "u.key + 1",
                 "json_extract({values}, '$[' || u.key || ']')",
@@ -150,7 +190,7 @@ DIALECTS = {
         Dialect(
             "bigquery",
             "bigquery",
-            Rows(
+            ListRows(
                 "item",
                 "nth + 1",
                 "{values}[safe_offset(nth)]",
@@ -160,21 +200,22 @@ DIALECTS = {
             single="",
             text="string",
             quotes="``",
-            backslash=True,
+            string_quotes="backslash",
+            name_quotes="backslash",
             log2="log({}, 2)",
             fail="error({})",
         ),
         Dialect(
             "snowflake",
             "snowflake",
-            Rows(
+            ListRows(
                 "cast(u.value as varchar)",
                 "u.index + 1",
                 "cast(get({values}, u.index) as double)",
                 "{t}, lateral flatten(input => {items}) as u",
             ),
             single="",
-            backslash=True,
+            string_quotes="both",
             log2="log(2, {})",
         ),
         Dialect("trino", "trino", _ordinality(""), single="real"),
@@ -183,7 +224,7 @@ DIALECTS = {
             "mysql",
             text="char",
             quotes="``",
-            backslash=True,
+            string_quotes="both",
             concat="concat",
             fail="extractvalue('<a/>', concat('~', {}))",
             bytewise="cast({} as char) collate utf8mb4_0900_bin",
@@ -212,8 +253,8 @@ _ALIASES = {"postgresql": "postgres", "sqlserver": "tsql", "mssql": "tsql", "spa
 
 def find_dialect(name: str) -> Dialect:
     """A dialect by its name."""
-    known = name.lower().replace(" ", "").replace("-", "")
-    known = _ALIASES.get(known, known)
-    if known not in DIALECTS:
-        raise ValueError(unknown_word("dialect", name, nearest(known, DIALECTS), DIALECTS))
-    return DIALECTS[known]
+    key = name.lower().replace(" ", "").replace("-", "")
+    key = _ALIASES.get(key, key)
+    if key not in DIALECTS:
+        raise InputError(unknown_word("dialect", name, DIALECTS))
+    return DIALECTS[key]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rankstone.program.sql import Term
-from rankstone.sql.dialects import Dialect
+from rankstone.errors import InputError, InputTypeError
+from rankstone.program.sql_terms import Term
+from rankstone.sql.dialects import LINE_BREAK, Dialect
 
 _WIDE = 110  # columns of text
 _ATOM = 9
@@ -31,11 +32,11 @@ _FORMS: dict[str, tuple[str, int, tuple[int, ...]]] = {
 _OF_DIALECT = ("least", "greatest", "log2", "ln", "power", "ceil", "total", "average")  # fields of `Dialect`
 
 
-class Columns(Protocol):
-    """Where an expression stands, and so which values are at hand."""
+class Scope(Protocol):
+    """The scope of an expression: the values it can read."""
 
     def named(self, value: Term) -> str | None:
-        """The column or the text that a value has here; None if it has to be written out."""
+        """The column or text of a value in this scope; None if it has to be written out."""
 
 
 class Expressions:
@@ -43,12 +44,12 @@ class Expressions:
 
     dialect: Dialect
 
-    def write(self, value: Term, at: Columns, within: int = 0) -> str:
-        """An expression as text, in parentheses where what is around it binds more tightly."""
+    def write(self, value: Term, at: Scope, within: int = 0) -> str:
+        """An expression as text, in parentheses if its context binds more tightly."""
         text, strength = self._written(value, at)
         return f"({text})" if strength < within else text
 
-    def _written(self, value: Term, at: Columns) -> tuple[str, int]:
+    def _written(self, value: Term, at: Scope) -> tuple[str, int]:
         op, args = value.op, value.args
         if (named := at.named(value)) is not None:
             return named, _ATOM
@@ -64,11 +65,11 @@ class Expressions:
         if op == "count":
             return self.double(f"count({self.write(args[0], at)})"), _ATOM
         if op not in _FORMS:
-            raise TypeError(f"{op!r} cannot stand here")
+            raise InputTypeError(f"{op!r} is not allowed here")
         form, strength, binding = _FORMS[op]
         return form.format(*(self.write(arg, at, within) for arg, within in zip(args, binding, strict=True))), strength
 
-    def _case(self, value: Term, at: Columns) -> str:
+    def _case(self, value: Term, at: Scope) -> str:
         branches, rest = [], value
         while rest.op == "where" and at.named(rest) is None:
             branches.append(f"when {self.write(rest.args[0], at)} then {self.write(rest.args[1], at)}")
@@ -77,14 +78,14 @@ class Expressions:
         text = f"case {' '.join(branches)}{other} end"
         return self.double(text) if self._is_whole(value, at) else text
 
-    def _is_whole(self, value: Term, at: Columns) -> bool:
-        """Are all that a decision can come to written numbers, so that a database would take them for whole ones."""
+    def _is_whole(self, value: Term, at: Scope) -> bool:
+        """Whether all branches are literal numbers, which a database may read as integers."""
         if value.op == "where" and at.named(value) is None:
             return self._is_whole(value.args[1], at) and self._is_whole(value.args[2], at)
         return value.op in ("number", "null") and at.named(value) is None
 
     def number(self, value: float) -> str:
-        """A number as it is written."""
+        """A number literal."""
         whole = value.is_integer() and abs(value) < 1e15 and not self.dialect.pointed
         return str(int(value)) if whole else repr(value)
 
@@ -93,13 +94,27 @@ class Expressions:
         return f"cast({text} as {self.dialect.double})"
 
     def text(self, *parts: str) -> str:
-        """Texts one after the other; those that are expressions as text."""
+        """Concatenated texts."""
         if self.dialect.concat == "concat":
             return f"concat({', '.join(parts)})"
         return self.dialect.concat.join(parts)
 
     def as_text(self, expression: str) -> str:
         return f"cast({expression} as {self.dialect.text})"
+
+
+def outermost(values: Iterable[Term], wanted: Callable[[Term], bool]) -> list[Term]:
+    """Of what some expressions are made of, what is wanted and stands in nothing else that is."""
+    outer: dict[Term, None] = {}
+    waiting, seen = list(values)[::-1], set[Term]()
+    while waiting:
+        value = waiting.pop()
+        if wanted(value):
+            outer[value] = None
+        elif value not in seen:
+            seen.add(value)
+            waiting += value.parts[::-1]
+    return list(outer)
 
 
 @dataclass(frozen=True)
@@ -113,29 +128,30 @@ class Step:
 
 def select(columns: Sequence[str], indent: int = 2) -> str:
     """A select list, on one line if it fits."""
-    one = f"select {', '.join(columns)}"
-    if len(one) + indent <= _WIDE and len(columns) <= 5:
-        return one
+    line = f"select {', '.join(columns)}"
+    if len(line) + indent <= _WIDE and len(columns) <= 5:
+        return line
     return "select\n" + ",\n".join(f"{' ' * indent}{column}" for column in columns)
 
 
 def indented(text: str) -> str:
-    return "\n".join("  " + line if line else line for line in text.splitlines())
+    return "\n".join("  " + line if line else line for line in text.split("\n"))
 
 
 def statement(head: Iterable[str], steps: Sequence[Step], body: str) -> str:
-    """A select of some steps as text: a comment, and those of the steps that it reads."""
+    """A statement as text: comments, the steps that are read, and the final select."""
     parts = []
     for step in _sorted(steps, body):
         comment = f"-- {step.comment}\n" if step.comment else ""
         parts.append(f"{comment}{step.name} as (\n{indented(step.body)}\n)")
-    said = "".join(f"-- {line}\n" if line else "--\n" for line in head)
+    # A user's name of a convention or a metric must not end the comment.
+    comments = "".join(re.sub(r"[\r\n]+", " ", f"-- {line}").rstrip() + "\n" for line in head)
     listed = ",\n".join(parts)
-    return f"{said}with\n{listed}\n{body}\n"
+    return f"{comments}with\n{listed}\n{body}\n".replace(LINE_BREAK, "\n")
 
 
 def _sorted(steps: Sequence[Step], body: str) -> list[Step]:
-    """The steps that are read, each after those it reads."""
+    """The steps that are read, in the order of their dependencies."""
     reads = {step.name: _reads(step.body) for step in steps}
     waiting, needed = _reads(body) & reads.keys(), set[str]()
     while waiting:
@@ -146,12 +162,12 @@ def _sorted(steps: Sequence[Step], body: str) -> list[Step]:
         names = {step.name for step in left}
         ready = next((step for step in left if not reads[step.name] & names - {step.name}), None)
         if ready is None:
-            raise ValueError(f"values of {', '.join(names)} need each other, which SQL cannot say")
+            raise InputError(f"values of {', '.join(names)} depend on each other, which SQL cannot express")
         left.remove(ready)
         out.append(ready)
     return out
 
 
 def _reads(text: str) -> set[str]:
-    """What a text selects from."""
+    """The sources of a select."""
     return set(re.findall(r"(?:from|join) (\w+)", text))

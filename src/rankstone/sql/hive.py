@@ -1,4 +1,4 @@
-"""Queries written for Hive, as DuckDB understands them."""
+"""Translates Hive queries to DuckDB."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from rankstone.errors import InputError
+
 if TYPE_CHECKING:
     from sqlglot import exp
 
 Tree: TypeAlias = "exp.Expression"  # sqlglot.parse_one("select 1")
 
-# Comments, strings and quoted names, in which a semicolon ends nothing; semicolons; and what lies between.
+# Comments, strings and quoted names, in which a semicolon does not end a statement; semicolons; other text.
 _PIECES = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|;|[^'"`;/-]+|.""", re.DOTALL)
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 _SETTING = re.compile(r"set\s+(?:(hivevar|hiveconf):)?([^\s=]+)\s*=(.*)", re.DOTALL | re.IGNORECASE)
-# Where Hive finds its functions. DuckDB has ours, and says so where one is missing.
+# Statements that load functions in Hive; DuckDB has ours.
 _FUNCTIONS = re.compile(
     r"(add\s+(jars?|files?|archives?)|create\s+temporary\s+(function|macro)|source\s+\S*define-\S+)\s", re.IGNORECASE
 )
@@ -23,48 +25,48 @@ NEW = "_rankstone_new"  # the rows that overwrite a table's
 
 
 def rewritten(text: str, variables: Mapping[str, str] | None = None) -> Iterator[list[str]]:
-    """What DuckDB is to run for each of a text's statements, one by one.
+    """The DuckDB statements for each Hive statement of a text.
 
-    variables: what `${hivevar:k}` stands for, as in {"hivevar:k": "2"}; `set` in the text adds to them.
+    variables: values of `${hivevar:k}`, as in {"hivevar:k": "2"}; `set` in the text adds to them.
     """
-    known, some = dict(variables or {}), False
+    settings, empty = dict(variables or {}), True
     for statement in statements(text):
-        some = True
-        filled = _filled(statement, known)
+        empty = False
+        filled = _filled(statement, settings)
         if setting := _SETTING.fullmatch(filled):
             kind, name, value = setting.groups()
             name = f"{(kind or 'hiveconf').lower()}:{name}"
-            known[name] = value.strip()
-            yield [f"""set variable "{name.replace('"', '""')}" = '{known[name].replace("'", "''")}'"""]
+            settings[name] = value.strip()
+            yield [f"""set variable "{name.replace('"', '""')}" = '{settings[name].replace("'", "''")}'"""]
         elif not _FUNCTIONS.match(f"{filled} "):
             for tree in parsed(filled, "hive"):
                 yield _translated(tree)
-    if not some:
-        raise ValueError("there is no statement to run")
+    if empty:
+        raise InputError("there is no statement to run")
 
 
 def statements(text: str) -> Iterator[str]:
-    """A text's statements, without comments. `/*+ broadcast(t) */` is none."""
-    found = ""
+    """The statements of a text, without comments. `/*+ broadcast(t) */` is not a comment."""
+    statement = ""
     for piece in _PIECES.findall(f"{text}\n;"):
         if piece.startswith(("--", "/*")) and not piece.startswith("/*+"):
-            found += " " + "\n" * piece.count("\n")  # so that an error counts lines as the user does
+            statement += " " + "\n" * piece.count("\n")  # keeps line numbers in errors
         elif piece != ";":
-            found += piece
+            statement += piece
         else:
-            if found.strip():
-                yield found.strip()
-            found = ""
+            if statement.strip():
+                yield statement.strip()
+            statement = ""
 
 
-def _filled(statement: str, known: Mapping[str, str]) -> str:
+def _filled(statement: str, settings: Mapping[str, str]) -> str:
     """A statement with its variables filled in, in strings too, as Hive does it."""
 
     def value(match: re.Match[str]) -> str:
         name = match[1] if ":" in match[1] else f"hivevar:{match[1]}"
-        if name not in known:
-            raise ValueError(f"{match[0]} has no value; write before it: set {name}=...;")
-        return known[name]
+        if name not in settings:
+            raise InputError(f"{match[0]} has no value; write before it: set {name}=...;")
+        return settings[name]
 
     return _VARIABLE.sub(value, statement)
 
@@ -73,14 +75,16 @@ def _translated(tree: Tree) -> list[str]:
     """A statement of Hive as DuckDB's, which may be several."""
     from sqlglot import errors, exp
 
-    _refuse_untranslatable(tree)
-    for how in list(tree.find_all(exp.Hint, exp.FileFormatProperty, exp.RowFormatDelimitedProperty)):
-        how.pop()  # a join is made, or a table stored
+    _check_translatable(tree)
+    for hint in list(tree.find_all(exp.Hint, exp.FileFormatProperty, exp.RowFormatDelimitedProperty)):
+        hint.pop()  # about how to join or store
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.lower() == "to_ordered_list":
             name_the_map(call)
         elif call.name.lower() == "each_top_k":
-            spread(call)
+            spread_values(call)
+        elif call.name.lower() == "precision":  # Hivemall's name before 0.5, and a reserved word of DuckDB
+            call.set("this", "precision_at")
     for select in list(tree.find_all(exp.Select)):
         _explode(select)
 
@@ -88,18 +92,18 @@ def _translated(tree: Tree) -> list[str]:
         try:
             return part.sql(dialect="duckdb", unsupported_level=errors.ErrorLevel.RAISE)
         except errors.UnsupportedError as error:
-            raise ValueError(f"DuckDB cannot run the query: {error}") from None
+            raise InputError(f"DuckDB cannot run the query: {error}") from None
 
     if not (isinstance(tree, exp.Insert) and tree.args.get("overwrite")):
         return [written(tree)]
-    # The new rows may come from the old ones, so they are made first.
+    # The new rows may read the old ones, so they are computed first.
     tree.set("overwrite", False)
-    made, names = tree.expression.copy(), tree.args.get("with_") or tree.args.get("with")
+    query, names = tree.expression.copy(), tree.args.get("with_") or tree.args.get("with")
     for key in ("with_", "with"):
         tree.set(key, None)
     tree.set("expression", exp.select("*").from_(NEW))
     table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    rows = f"{written(names)} {written(made)}" if names else written(made)
+    rows = f"{written(names)} {written(query)}" if names else written(query)
     return [
         f"create temp table {NEW} as {rows}",
         f"delete from {written(table)}",
@@ -108,16 +112,16 @@ def _translated(tree: Tree) -> list[str]:
     ]
 
 
-def _refuse_untranslatable(tree: Tree) -> None:
+def _check_translatable(tree: Tree) -> None:
     from sqlglot import exp
 
     if type(tree).__name__ == "MultitableInserts":
-        raise ValueError("several inserts from one table: write each of them as 'insert ... select ... from ...'")
+        raise InputError("several inserts from one table: write each of them as 'insert ... select ... from ...'")
     if isinstance(tree, exp.Insert):
         if isinstance(tree.this, exp.Directory):
-            raise ValueError("DuckDB writes files with: copy (select ...) to 'name.csv'")
+            raise InputError("DuckDB writes files with: copy (select ...) to 'name.csv'")
         if tree.find(exp.Partition) is not None:
-            raise ValueError("a table of DuckDB has no partitions; leave out 'partition', and select the column")
+            raise InputError("a table of DuckDB has no partitions; leave out 'partition', and select the column")
 
 
 def _explode(select: Tree) -> None:
@@ -142,7 +146,7 @@ def _explode(select: Tree) -> None:
 
 
 def _opened(call: Tree, count: int) -> list[Tree]:
-    """The columns that explode makes: an array's items, maybe behind their places, or a map's keys and values."""
+    """The columns of explode: an array's items, optionally after their positions, or a map's keys and values."""
     from sqlglot import exp
 
     def of(content: Tree, *functions: str) -> Tree:
@@ -155,7 +159,7 @@ def _opened(call: Tree, count: int) -> list[Tree]:
         return [of(content, "len", "range"), of(content)]
     if isinstance(call, exp.Explode) and not places and count in (1, 2):
         return [of(content)] if count == 1 else [of(content, "map_keys"), of(content, "map_values")]
-    raise ValueError(
+    raise InputError(
         f"{call.sql(dialect='hive')}: a lateral view is of 'explode(array) t as item', 'explode(map) t as key, value' "
         "or 'posexplode(array) t as place, item', its columns named"
     )
@@ -171,14 +175,14 @@ def parsed(text: str, dialect: str) -> list[Tree]:
     try:
         trees = [tree for tree in sqlglot.parse(text, read=dialect) if tree is not None]
     except errors.ParseError as error:
-        raise ValueError(f"cannot read the query: {error}") from None
+        raise InputError(f"cannot read the query: {error}") from None
     if not trees:
-        raise ValueError("there is no statement to run")
+        raise InputError("there is no statement to run")
     return trees
 
 
 class Order(NamedTuple):
-    """How `to_ordered_list` sorts: which way, how many are kept (None: all), and what is made of them."""
+    """How `to_ordered_list` sorts: direction, number of items (None: all), and the form of the result."""
 
     descending: bool = False
     size: int | None = None
@@ -189,32 +193,32 @@ class Order(NamedTuple):
 def parse_order(text: str, *, keyed: bool = True) -> Order:
     """`-k 10 -reverse -dedup -vk_map` as an order. A positive k takes the largest, a negative one the smallest."""
     words = iter(text.split())
-    found = Order()
+    order = Order()
     for word in words:
         if word == "-k":
             value = next(words, "")
             if not re.fullmatch(r"-?\d+", value) or int(value) == 0:
-                raise ValueError(f"-k must be a whole number other than 0, not {value!r}")
-            found = found._replace(size=int(value))
+                raise InputError(f"-k must be a whole number other than 0, not {value!r}")
+            order = order._replace(size=int(value))
         elif word in ("-reverse", "-reverse_order"):
-            found = found._replace(descending=True)
+            order = order._replace(descending=True)
         elif word == "-dedup":
-            found = found._replace(dedup=True)
+            order = order._replace(dedup=True)
         elif word in ("-kv_map", "-vk_map"):
-            if found.form != "list":
-                raise ValueError("choose -kv_map or -vk_map, not both")
+            if order.form != "list":
+                raise InputError("choose -kv_map or -vk_map, not both")
             if not keyed:
-                raise ValueError(f"{word} needs both a value and a key")
-            found = found._replace(form=word[1:])
+                raise InputError(f"{word} needs both a value and a key")
+            order = order._replace(form=word[1:])
         else:
-            raise ValueError(f"unknown option {word!r}; there are -k N, -reverse, -dedup, -kv_map and -vk_map")
-    if found.size is not None:
-        return found._replace(descending=found.descending != (found.size > 0), size=abs(found.size))
-    return found
+            raise InputError(f"unknown option {word!r}; there are -k N, -reverse, -dedup, -kv_map and -vk_map")
+    if order.size is not None:
+        return order._replace(descending=order.descending != (order.size > 0), size=abs(order.size))
+    return order
 
 
 def name_the_map(call: Tree) -> None:
-    """`to_ordered_list(..., '-kv_map')` is a map, and an engine must know that before it has read the options."""
+    """`to_ordered_list(..., '-kv_map')` is a map, by a name of its own: types cannot depend on options."""
     last = call.expressions[-1]
     if last.is_string and last.this.strip().startswith("-"):
         order = parse_order(last.this, keyed=len(call.expressions) == 3)
@@ -222,7 +226,7 @@ def name_the_map(call: Tree) -> None:
             call.set("this", f"to_ordered_list_{order.form}")
 
 
-def spread(call: Tree) -> None:
+def spread_values(call: Tree) -> None:
     """`select each_top_k(2, class, score, class, student) as (rank, score, class, student)` as a window.
 
     Equal keys share a rank. A negative k takes the smallest.
@@ -232,14 +236,14 @@ def spread(call: Tree) -> None:
     select = call.parent_select
     outer = select.expressions[0]
     if len(select.expressions) != 1 or call not in (outer, outer.this):
-        raise ValueError("each_top_k makes all columns of its select; give it the others as arguments")
+        raise InputError("each_top_k returns all columns of its select; pass the others as arguments")
     if len(call.expressions) < 4:
-        raise ValueError("each_top_k takes k, a group, a key, and the columns to return")
+        raise InputError("each_top_k takes k, a group, a key, and the columns to return")
     k, group, key, *columns = call.expressions
     names = [column.name for column in (outer.expressions if isinstance(outer, exp.Aliases) else ())]
     names = names or ["rank", "key", *(f"c{at}" for at in range(1, len(columns) + 1))]
     if len(names) != len(columns) + 2:
-        raise ValueError(f"each_top_k makes {len(columns) + 2} columns, and {len(names)} are named")
+        raise InputError(f"each_top_k returns {len(columns) + 2} columns, but {len(names)} are named")
     top, bottom = (
         (exp.func("if", exp.GT(this=k.copy(), expression=exp.Literal.number(0)), *pair))
         for pair in ((key.copy(), exp.null()), (exp.null(), key.copy()))
@@ -250,6 +254,6 @@ def spread(call: Tree) -> None:
         order.append(exp.Ordered(this=bottom.copy(), nulls_first=False))
         return exp.Window(this=function, partition_by=[group.copy()], order=exp.Order(expressions=order))
 
-    made = [over(exp.DenseRank()), exp.cast(key, "double"), *columns]
-    select.set("expressions", [exp.alias_(column, name) for column, name in zip(made, names, strict=True)])
+    outputs = [over(exp.DenseRank()), exp.cast(key, "double"), *columns]
+    select.set("expressions", [exp.alias_(column, name) for column, name in zip(outputs, names, strict=True)])
     select.set("qualify", exp.Qualify(this=exp.LTE(this=over(exp.RowNumber()), expression=exp.Abs(this=k.copy()))))

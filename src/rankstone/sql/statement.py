@@ -1,4 +1,4 @@
-"""Writes metrics as one statement of SQL: from expressions over items and queries to steps that a database runs."""
+"""Metrics as one SQL statement: from expressions over items and queries to common table expressions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from rankstone.align.ties import TIES
-from rankstone.program.sql import Items, Term, Tree, outermost
+from rankstone.errors import InputError
+from rankstone.program.sql_terms import Items, Term, Tree
 from rankstone.sql.dialects import Dialect
-from rankstone.sql.expressions import Step, indented, select
-from rankstone.sql.tables import How, Side, Sources
+from rankstone.sql.expressions import Step, indented, outermost, select
+from rankstone.sql.table_sources import How, Side, Sources
 
 _STEPS = {
     "judged": "judged_items",
@@ -20,8 +22,9 @@ _STEPS = {
     "ideal": "ideal_items",
     "pooled": "all",
 }
-_WITH_COLUMNS = ("carried", "window", "spread", "aggregate")  # operations that a step has columns for
-_WINDOWS = ("item_rank", "items_above", "items_level")  # columns that each kind of rows makes of its own
+_WITH_COLUMNS = ("carried", "window", "spread", "aggregate")  # operations with columns in a step
+_WINDOWS = ("item_rank", "items_above", "items_tied")  # columns that each kind of rows computes itself
+_MOST_OPERATIONS = 10_000  # of one expression
 _FRAMES = {
     "level and above": "range between unbounded preceding and current row",
     "down to": "rows between unbounded preceding and current row",
@@ -31,7 +34,7 @@ _FRAMES = {
 
 @dataclass(eq=False)
 class _Used:
-    """What a statement needs of some rows."""
+    """The columns and terms that a statement reads of some rows."""
 
     columns: dict[str, None] = field(default_factory=dict)
     judgements: dict[str, str] = field(default_factory=dict)  # values that follow from a grade: name by text
@@ -39,18 +42,19 @@ class _Used:
 
 
 class Statement(Sources):
-    """All that goes into one statement, and its text."""
+    """The terms of one statement, and its text."""
 
     def __init__(self, dialect: Dialect, truth: Side, run: Side, *, extra: bool, ids: str | None) -> None:
         super().__init__(dialect, truth, run, extra, ids)
         self.tree = Tree()
         self._used: dict[Items, _Used] = {}
-        self._seen: set[Term] = set()
+        self._visited: set[Term] = set()
         self._shared: dict[Term, None] = {}
         self.named_parts: dict[Term, str] = {}  # shared values per query, with their columns
         self.per_query = self.step("query_sums")  # the step that has them
+        self._stages: dict[Term, int] = {}
         self._highest: dict[Items, None] = {}
-        self._lists: dict[str, None] = {}  # suffixes of the alignments whose lists' lengths are asked for
+        self._lists: dict[str, None] = {}  # suffixes of the alignments whose list lengths are read
 
     def rows_of(self, items: Items) -> str:
         """The step that makes some rows."""
@@ -78,12 +82,12 @@ class Statement(Sources):
         """The step that has the sums over some rows."""
         return self.step(self.rows_of(items).replace("_items", "") + "_sums")
 
-    # -- what is needed --------------------------------------------------------------------------------------
+    # -- requirements --------------------------------------------------------------------------------------
 
     def used(self, items: Items) -> _Used:
-        """What is needed of some rows, to be added to."""
+        """The requirements of some rows, to be extended."""
         if items not in self._used:
-            found = self._used[items] = _Used()
+            used = self._used[items] = _Used()
             if items.what == "placed":
                 self.used(self.tree.items("ranked", items.suffix)).columns["item_rank"] = None
                 self.used(self.tree.items("judged", items.suffix))
@@ -96,11 +100,11 @@ class Statement(Sources):
                     if value is not None:
                         self.visit(value)
                 if graded:
-                    found.columns["grade"] = None
+                    used.columns["grade"] = None
         return self._used[items]
 
     def column(self, items: Items, name: str) -> None:
-        """Ask for a column of some rows, and of those they are made of."""
+        """Require a column of some rows, and of the rows they are made of."""
         columns = self.used(items).columns
         if name in columns:
             return
@@ -115,12 +119,22 @@ class Statement(Sources):
             self.column(items.of, name)
 
     def share(self, values: Iterable[Term]) -> None:
-        """Give terms that are used twice a column, so that they are written once."""
-        uses = Counter(part for value in _all_of(values) for part in value.parts)
+        """Give terms that are used more than once a column of their own."""
+        terms = sorted(_all_of(values), key=lambda value: value.serial)  # parts first
+        uses = Counter(part for value in terms for part in value.parts)
         self._shared = dict.fromkeys(value for value, count in uses.items() if count > 1 and _is_compound(value))
+        sizes: dict[Term, int] = {}  # of their texts, in operations
+        for value in terms:
+            size = 1 + sum(sizes[part] for part in value.parts)
+            if size > _MOST_OPERATIONS:
+                raise InputError(
+                    f"a metric repeats a condition too often: written out in SQL, it has more than {_MOST_OPERATIONS} "
+                    "operations; use rs.evaluate"
+                )
+            sizes[value] = 1 if value in self._shared or value.op in _WITH_COLUMNS else size
 
     def parts(self) -> list[Step]:
-        """The steps with the values per query that others share, each after those that it is made of."""
+        """The steps with shared values per query, each after those it reads."""
         steps: list[Step] = []
         waiting = dict.fromkeys(value for value in self._shared if value.kind == "query" and not _is_pooled(value))
         while waiting:
@@ -135,10 +149,10 @@ class Statement(Sources):
         return steps
 
     def visit(self, value: Term) -> None:
-        """Ask for all that an expression is made of."""
-        if value in self._seen:
+        """Require all parts of an expression."""
+        if value in self._visited:
             return
-        self._seen.add(value)
+        self._visited.add(value)
         if value.op == "column":
             self.column(_of(value), value.args[0])
         elif value.op == "of query":
@@ -155,13 +169,15 @@ class Statement(Sources):
             self.column(_of(value), "items_above")
 
     def is_window(self, value: Term) -> bool:
-        """Has a value of items a column in a step of its own."""
+        """Whether a value of items has a column in a separate step."""
         return value.op == "window" or (value in self._shared and value.kind == "item")
 
     def stage(self, value: Term) -> int:
-        """How many windows have to be there before a value of items can be."""
-        inside = max(map(self.stage, value.parts), default=0)
-        return 0 if value.op in ("carried", "spread") else inside + self.is_window(value)
+        """Number of window steps that a value of items needs before it."""
+        if value not in self._stages:
+            inside = max(map(self.stage, value.parts), default=0)
+            self._stages[value] = 0 if value.op in ("carried", "spread") else inside + self.is_window(value)
+        return self._stages[value]
 
     # -- windows and sums ------------------------------------------------------------------------------------
 
@@ -191,17 +207,17 @@ class Statement(Sources):
     # -- steps -----------------------------------------------------------------------------------------------
 
     def steps(self) -> list[Step]:
-        """The steps for all that was asked for, in their order; what is needed of the truth is known last."""
-        made: dict[Items, list[Step]] = {}
+        """All required steps in order. Requirements of the truth are complete last."""
+        by_items: dict[Items, list[Step]] = {}
         for items in sorted(self._used, key=_depth, reverse=True):
-            made[items] = [*self._layers(items), *self._sums(items)]
+            by_items[items] = [*self._layers(items), *self._sums(items)]
         for items in self._used:
-            made[items][:0] = self._base(items)
+            by_items[items][:0] = self._base(items)
         out: list[Step] = []
         for items in sorted(self._used, key=_depth):
             if items.what == "ranked":
                 out += self.returned(items.suffix)
-            out += made[items]
+            out += by_items[items]
             if items in self._highest:
                 most = "coalesce(max(grade), 0)"
                 body = (
@@ -223,15 +239,15 @@ class Statement(Sources):
             yield self._extended(self.layer(items, stage), "", before, windows[stage], at)
 
     def layer(self, items: Items, stage: int) -> str:
-        """The step that has all windows up to a stage."""
+        """The step with all windows up to a stage."""
         return self.rows_of(items) + (f"_{stage + 1}" if stage else "")
 
     def at_last(self, items: Items) -> At:
-        """In the step that has all windows."""
+        """The scope of the step with all windows."""
         return At(self, items, max(map(self.stage, self._used[items].terms["window"]), default=0))
 
     def last(self, items: Items) -> str:
-        """That step."""
+        """The step with all windows."""
         return self.layer(items, self.at_last(items).stage)
 
     def _sums(self, items: Items) -> Iterator[Step]:
@@ -254,7 +270,7 @@ class Statement(Sources):
         """The steps that make some rows."""
         used = self._used[items]
         if items.what == "judged":
-            return [Step(self.rows_of(items), "what is judged, and what it is worth", self._judged(items, used))]
+            return list(self._judged(items, used))
         if items.what == "ranked":
             return [Step(self.rows_of(items), "where each returned item stands", self._ranked(items, used))]
         if items.what == "placed":
@@ -262,7 +278,7 @@ class Statement(Sources):
         return [self._reordered(items, used)]
 
     def _reordered(self, items: Items, used: _Used) -> Step:
-        """Rows that are made of others: the ideal list, or all queries as one."""
+        """Rows derived from others: the ideal list, or all queries as one list."""
         name = self.rows_of(items)
         assert items.of is not None
         source = self.last(items.of)
@@ -273,7 +289,7 @@ class Statement(Sources):
         if items.what == "pooled":
             comment, order = "all queries as one", "order by i.score desc"
             columns += self._windows(used, f"row_number() over ({order})", order, "i.score")
-            kept = "" if items.kept is None else "\nwhere " + self.write(items.kept, self.at_last(items.of))
+            where = "" if items.kept is None else "\nwhere " + self.write(items.kept, self.at_last(items.of))
         else:
             comment = "the best order of what " + ("is judged" if items.of.what != "placed" else "was found")
             by = "grade" if items.order is None else self.write(items.order, self.at_last(items.of))
@@ -281,24 +297,24 @@ class Statement(Sources):
             each = "" if items.whole else "partition by i.query "
             columns = ["i.query as query"] * bool(each) + columns
             columns.append(f"{self.double(f'row_number() over ({each}order by {by} desc)')} as item_rank")
-            kept = "\nwhere i.grade <> 0" if items.nonzero else ""
-        return Step(name, comment, f"{select(columns + spread)}\nfrom {source} as i{joins}{kept}")
+            where = "\nwhere i.grade <> 0" if items.nonzero else ""
+        return Step(name, comment, f"{select(columns + spread)}\nfrom {source} as i{joins}{where}")
 
     def _windows(self, used: _Used, rank: str, best_first: str, level: str) -> list[str]:
-        """Columns with ranks, as far as they are needed."""
+        """The rank columns that are read."""
         windows = (rank, f"rank() over ({best_first}) - 1", f"count(*) over (partition by {level})")
         texts = dict(zip(_WINDOWS, windows, strict=True))
         return [f"{self.double(text)} as {name}" for name, text in texts.items() if name in used.columns]
 
     def _spread(self, items: Items, letter: str) -> tuple[list[str], str]:
-        """Columns with values of each item's query, and what to join for them."""
+        """Columns with values of each item's query, and their joins."""
         spreads = self._used[items].terms["spread"]
         if items.whole:
             return [f"{At(self).named(value.args[0])} as {self.name_of(value)}" for value in spreads], ""
-        return self._beside(letter, ((value.args[0], value) for value in spreads))
+        return self._query_columns(letter, ((value.args[0], value) for value in spreads))
 
-    def _beside(self, letter: str, values: Iterable[tuple[Term, Term]]) -> tuple[list[str], str]:
-        """Columns with values of each row's query, each under the name of another term, and what to join for them."""
+    def _query_columns(self, letter: str, values: Iterable[tuple[Term, Term]]) -> tuple[list[str], str]:
+        """Columns with values of each row's query, each under the name of another term, and their joins."""
         columns: list[str] = []
         joins: dict[str, str] = {}
         for value, other in values:
@@ -314,13 +330,13 @@ class Statement(Sources):
         return self.lists(_of(value).suffix) if value.op == "of query" else self.sums_of(_of(value))
 
     def column_of(self, value: Term) -> str:
-        """Its name beside other values of a query."""
+        """Its column name among the values of a query."""
         return value.args[0] + _of(value).suffix if value.op == "of query" else self.name_of(value)
 
     # -- the user's rows -------------------------------------------------------------------------------------
 
     def _order(self, how: How) -> str:
-        """Best first, equal scores by item."""
+        """In ranked order, ties by item."""
         rule = TIES[how.order]
         direction = " desc" if rule.descending else ""
         if rule.by == "input":
@@ -329,31 +345,44 @@ class Statement(Sources):
             return f"order by r.score desc, {self.dialect.by_kind.format('r.item', direction)}"
         return f"order by r.score desc, r.item{direction}"
 
-    def _judged(self, items: Items, used: _Used) -> str:
+    def _judged(self, items: Items, used: _Used) -> Iterator[Step]:
         side, how = self.truth, self.hows[items.suffix]
         rows, item, position, value = self.opened(side)
         columns = [f"{self.query_of(side)} as query", f"{self.id_of(item)} as item"]
-        columns.append(f"{self.double(value or '1')} as grade")
+        columns.append(f"{self.value_of(value) if value else self.double('1')} as grade")
         ordered = "place" in used.columns or how.truth_duplicates == "first"
         if ordered:
             columns.append(f"{self.double(position)} as place")
-        worth = [f"{text} as {name}" for text, name in used.judgements.items()]
+        gains = [f"{text} as {name}" for text, name in used.judgements.items()]
         spread, joins = self._spread(items, "j")
-        if not worth and not spread and how.truth_duplicates != "first" and how.truth_duplicates != "count":
-            return f"{select(columns)}\nfrom {rows}"
+        name, comment, source = (
+            self.rows_of(items),
+            "what is judged, and what it is worth",
+            self.all_judged(items.suffix),
+        )
         inside = f"{select(columns, 4)}\n  from {rows}"
-        own = "j.query as query" if spread else "query"
-        outer = [own, "item", "grade", *(["place"] if ordered else []), *worth, *spread]
+        if source != name:
+            yield Step(source, "all judgements", f"{select(columns)}\nfrom {rows}")
+            inside = f"select * from {source}"
+        elif not gains and not spread and how.truth_duplicates != "count":
+            yield Step(name, comment, f"{select(columns)}\nfrom {rows}")
+            return
+        outer = ["j.query as query" if spread else "query", "item", "grade", *(["place"] if ordered else []), *gains]
+        outer += spread
+        where = ""
         if how.truth_duplicates in ("first", "count"):
             by = "place" if how.truth_duplicates == "first" else "grade"
             nth = f"row_number() over (partition by query, item order by {by}) as nth_judgement"
             inside = f"select j.*, {nth}\n  from (\n  {inside}\n  ) as j"
             outer.append("nth_judgement")
-        kept = "\nwhere nth_judgement = 1" if how.truth_duplicates == "first" else ""
-        return f"{select(outer)}\nfrom (\n  {inside}\n) as j{joins}{kept}"
+            where = "\nwhere nth_judgement = 1" if how.truth_duplicates == "first" else ""
+        elif how.merges_truth:
+            merged = ["query", "item", "max(grade) as grade", *(["min(place) as place"] if ordered else [])]
+            inside = f"{select(merged, 4)}\n  from {source}\n  group by query, item"
+        yield Step(name, comment, f"{select(outer)}\nfrom (\n  {inside}\n) as j{joins}{where}")
 
     def _counts_ties(self, suffix: str) -> bool:
-        """Are tied items counted where they are needed, instead of sorted everywhere."""
+        """Whether tied items are counted for judged items only, instead of sorting all items."""
         ranked = self._used.get(self.tree.items("ranked", suffix))
         by_item = self.dialect.counts_ties and TIES[self.hows[suffix].order].by == "item"
         return by_item and ranked is not None and not (ranked.terms["window"] or ranked.terms["aggregate"])
@@ -396,21 +425,21 @@ class Statement(Sources):
         return steps
 
     def _counted(self, suffix: str, placed: Step, names: Sequence[str]) -> list[Step]:
-        """The same with tied items counted: those of the same score that come first."""
-        how, found, tied = self.hows[suffix], self.step("found_items" + suffix), self.step("tied_items" + suffix)
+        """The same with tied items counted: those of the same score that are ranked above."""
+        how, hits, tied = self.hows[suffix], self.step("found_items" + suffix), self.step("tied_items" + suffix)
         keys, before = ("query", "item", "score"), ">" if TIES[how.order].descending else "<"
-        source, rank = found, "f.item_rank + coalesce(a.ahead, 0)"
-        if how.duplicates in ("count", "once"):  # the same row twice has two places
-            source = f"(select distinct {', '.join(keys)} from {found})"
+        source, rank = hits, "f.item_rank + coalesce(a.ahead, 0)"
+        if how.duplicates in ("count", "once"):  # a repeated row has two ranks
+            source = f"(select distinct {', '.join(keys)} from {hits})"
             rank += " + row_number() over (partition by f.query, f.item, f.score) - 1"
         level = f"r.query = f.query and r.score = f.score and r.item {before} f.item"
         count = select([*(f"f.{key} as {key}" for key in keys), "count(*) as ahead"])
         count += f"\nfrom {source} as f\njoin {self.step('returned_items' + suffix)} as r on {level}"
         columns = [f"{self.double(rank) if name == 'item_rank' else f'f.{name}'} as {name}" for name in names]
         same = " and ".join(f"a.{key} = f.{key}" for key in keys)
-        body = f"{select(columns)}\nfrom {found} as f\nleft join {tied} as a on {same}"
+        body = f"{select(columns)}\nfrom {hits} as f\nleft join {tied} as a on {same}"
         return [
-            Step(found, placed.comment, placed.body),
+            Step(hits, placed.comment, placed.body),
             Step(tied, "how many of the same score come first", f"{count}\ngroup by f.query, f.item, f.score"),
             Step(placed.name, "where they stand", body),
         ]
@@ -418,30 +447,30 @@ class Statement(Sources):
     # -- queries ---------------------------------------------------------------------------------------------
 
     def query_sums(self, values: Iterable[Term], more: Sequence[str], joins: str) -> Step:
-        """What each query earned and could have earned."""
-        columns, joined = self._beside("q", ((value, value) for value in values))
+        """Numerators and denominators per query."""
+        columns, joined = self._query_columns("q", ((value, value) for value in values))
         columns = ["q.query as query", "q.is_judged as is_judged", *more, *columns]
         return Step(
             self.step("query_sums"),
-            "what each query earned, and what it could have earned",
+            "numerators and denominators per query",
             f"{select(columns)}\nfrom {self.step('queries')} as q{joined}{joins}",
         )
 
     def leaves(self, values: Iterable[Term]) -> dict[Term, None]:
-        """The values of queries that expressions are made of."""
-        found: dict[Term, None] = {}
+        """The values per query that expressions read."""
+        leaves: dict[Term, None] = {}
         for value in outermost(values, lambda value: value.op in ("aggregate", "of query")):
             if not _of(value).whole:
-                found[value] = None
+                leaves[value] = None
             elif value.op == "of query":
                 own = self.tree.items("ranked", _of(value).suffix)
-                found[self.tree.node("of query", value.args[0], kind="query", items=own)] = None
-        return found
+                leaves[self.tree.node("of query", value.args[0], kind="query", items=own)] = None
+        return leaves
 
 
 @dataclass(frozen=True)
 class At:
-    """Where an expression stands, and so which columns there are."""
+    """The scope of an expression: the columns it can read."""
 
     to: Statement
     items: Items | None = None
@@ -449,7 +478,7 @@ class At:
     values: dict[Term, str] = field(default_factory=dict)  # columns of query_values
 
     def named(self, value: Term) -> str | None:
-        """The column of a value, if it has one here."""
+        """The column of a value in this scope, if any."""
         if value in self.values:
             return self.values[value]
         if value.op == "column":
@@ -481,7 +510,7 @@ class At:
         return f"(select {filled} from {to.sums_of(items)})"
 
     def _judgement(self, value: Term) -> str:
-        """A value that follows from a grade alone is computed once, beside the grade."""
+        """A value that depends on the grade only is computed once, next to the grade."""
         text = self.to.write(value, At(self.to))
         items, name = self.items, self.to.name_of(text, value.name)
         while items is not None:
@@ -498,7 +527,7 @@ def _of(value: Term) -> Items:
 
 
 def _depth(items: Items) -> int:
-    """Rows that others are made of come first."""
+    """Rows that others are derived from come first."""
     depth = {"judged": 0, "ranked": 1, "placed": 2, "ideal": 3, "pooled": 5}[items.what]
     return depth + 3 * (items.whole and items.what == "ideal")
 
@@ -507,8 +536,9 @@ _COMPOUND = ("where", "+", "-", "*", "/", "power", "log2", "ln", "exp", "sqrt", 
 
 
 def _is_compound(value: Term) -> bool:
-    """Is it worth a column: an operation on others, which no step has anyway."""
-    if value.op not in _COMPOUND or value.kind not in ("item", "query") or (value.kind == "item" and _judges(value)):
+    """Whether a term is worth a column: an operation on operations that no step has already."""
+    named = value.kind == "item" and value.name and _judges(value)  # a column next to the grade
+    if value.op not in _COMPOUND or value.kind not in ("item", "query") or named:
         return False
     if value.items is not None and value.items.what == "ranked":
         return False
@@ -516,23 +546,24 @@ def _is_compound(value: Term) -> bool:
 
 
 def _is_pooled(value: Term) -> bool:
-    """Is a value made of all queries as one list."""
+    """Whether a value reads all queries as one list."""
     return any(part.items is not None and part.items.whole for part in _all_of([value]))
 
 
 def _all_of(values: Iterable[Term]) -> dict[Term, None]:
-    """Terms and all that they are made of."""
-    seen: dict[Term, None] = {}
+    """Terms and all their parts."""
+    terms: dict[Term, None] = {}
     waiting = list(values)
     while waiting:
-        if (value := waiting.pop()) not in seen:
-            seen[value] = None
+        if (value := waiting.pop()) not in terms:
+            terms[value] = None
             waiting += value.parts
-    return seen
+    return terms
 
 
+@lru_cache(maxsize=1 << 14)
 def _judges(value: Term) -> bool:
-    """Does a value follow from a grade alone."""
+    """Whether a value depends on the grade only."""
     if value.op == "column":
         return bool(value.args[0] == "grade")
     if value.op in ("window", "aggregate", "of query", "spread", "carried"):

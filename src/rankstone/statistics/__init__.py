@@ -1,42 +1,42 @@
-"""Statistics of paired samples: values of queries in, answers out. `rs.compare` is made of these."""
+"""Statistics of paired samples: tests, corrections, intervals, effect sizes and power. `rs.compare` uses these."""
 
-from rankstone.statistics.adjust import CORRECTIONS, adjust
-from rankstone.statistics.flips import Flips, flips
-from rankstone.statistics.intervals import INTERVALS, Interval, bootstrap, share, skewed
-from rankstone.statistics.max_t import MaxT, max_t
+from rankstone.statistics.corrections import CORRECTIONS, adjust
+from rankstone.statistics.intervals import INTERVALS, Interval, bootstrap, hall_interval, proportion_interval
 from rankstone.statistics.paired import TESTS
 from rankstone.statistics.power import (
     Effect,
-    Needed,
+    SampleSize,
     detectable,
     detectable_noncentrality,
     differences_of,
     effect,
     hedges_correction,
-    needed,
     noncentral_power,
     noncentral_tail,
     power,
+    sample_size,
     wins_ties_losses,
 )
-from rankstone.statistics.ranks import Sign, Wilcoxon, sign, wilcoxon
-from rankstone.statistics.student import Jackknife, Student, influence, jackknife, student, without_groups
+from rankstone.statistics.randomization import Randomization, randomization_test
+from rankstone.statistics.rank_tests import Sign, Wilcoxon, sign_test, wilcoxon
+from rankstone.statistics.student_t import Jackknife, Student, influence, jackknife, student, without_groups
 from rankstone.statistics.tukey import Tukey, TukeyRandomised, tukey, tukey_randomised
+from rankstone.statistics.westfall_young import WestfallYoung, westfall_young
 
 __all__ = [
     "CORRECTIONS",
     "INTERVALS",
     "TESTS",
     "Effect",
-    "Flips",
     "Interval",
     "Jackknife",
-    "MaxT",
-    "Needed",
+    "Randomization",
+    "SampleSize",
     "Sign",
     "Student",
     "Tukey",
     "TukeyRandomised",
+    "WestfallYoung",
     "Wilcoxon",
     "adjust",
     "bootstrap",
@@ -44,21 +44,21 @@ __all__ = [
     "detectable_noncentrality",
     "differences_of",
     "effect",
-    "flips",
+    "hall_interval",
     "hedges_correction",
     "influence",
     "jackknife",
-    "max_t",
-    "needed",
     "noncentral_power",
     "noncentral_tail",
     "power",
-    "share",
-    "sign",
-    "skewed",
+    "proportion_interval",
+    "randomization_test",
+    "sample_size",
+    "sign_test",
     "student",
     "tukey",
     "tukey_randomised",
+    "westfall_young",
     "wilcoxon",
     "wins_ties_losses",
     "without_groups",

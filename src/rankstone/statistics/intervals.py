@@ -1,4 +1,4 @@
-"""Intervals of a mean, one row per method: Student's, for skewed values, for shares, and by resampling."""
+"""Confidence intervals of a mean: Student's t, Hall's, of proportions, and by the bootstrap."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
 from rankstone.data.annotations import Floats, Ints
+from rankstone.errors import InputError
 from rankstone.progress import Progress, watched
-from rankstone.statistics.student import choice, cluster_numbers, finite, level, student
+from rankstone.statistics.student_t import choice, cluster_numbers, finite, level, student
 
 BOOTSTRAPS = {
     "bca": "bootstrap, corrected for bias and skewness",
@@ -26,10 +27,26 @@ NOISE = 1e-12  # of the size of the values: means that are equal but for roundin
 
 
 class Interval(NamedTuple):
-    """The ends of an interval of a mean, its standard error, and what its method worked with (NaN for other methods).
+    """A confidence interval of a mean; for a matrix the numbers are arrays, one value per column.
 
-    z0, acceleration and share_below (of resampled means, equal ones counted half) are of the BCa interval; used is the
-    number of resamples that count. Of a matrix the numbers are arrays, one a column.
+    Attributes
+    ----------
+    low, high : float or ndarray
+        The interval.
+    error : float or ndarray
+        Standard error of the mean.
+    method : str
+        Name of the method.
+    confidence : float
+        Confidence level.
+    mean : float or ndarray
+        The mean.
+    skewness : float or ndarray
+        Skewness of the values, for Hall's interval; else NaN.
+    z0, acceleration, share_below : float
+        Parameters of the BCa interval; `share_below` is the share of resampled means below the mean. Else NaN.
+    used : int
+        Number of resamples used.
     """
 
     low: Any
@@ -45,27 +62,37 @@ class Interval(NamedTuple):
     used: int = 0
 
 
-def skewed(values: ArrayLike, confidence: float = 0.95) -> Interval:
-    """The interval of a mean by Hall's transformation of t (1992), for skewed values such as reciprocal ranks.
+def hall_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
+    """Confidence interval of a mean by Hall's transformation of t (1992), for skewed values such as reciprocal ranks.
 
-    It is Student's interval where the values have no skewness or all are equal; one value has no ends. Of a matrix, one
-    row a query, each column has its own.
+    Equal to Student's interval for values without skewness; infinite for a single value.
+
+    Parameters
+    ----------
+    values : array_like
+        One value per query, or a matrix with one row per query, whose columns are treated separately.
+    confidence : float, default 0.95
+        Confidence level.
+
+    Returns
+    -------
+    Interval
     """
     array = finite(values, "values", (1, 2))
     level(confidence, "confidence")
-    found = student(array)
+    fit = student(array)
     n = len(array)
-    low, high = found.interval(confidence)
-    rest = array - found.mean
+    low, high = fit.interval(confidence)
+    rest = array - fit.mean
     second, third = (np.add.reduce(rest**power, axis=0) / n for power in (2, 3))
-    flat = np.asarray(found.error) == 0
+    flat = np.asarray(fit.error) == 0
     with np.errstate(all="ignore"):
         skewness = np.where(flat, 0.0, third / second**1.5)
         if n > 1:
             q = stdtrit(n - 1, (1 + confidence) / 2)
-            low = np.where(np.abs(skewness) < 1e-9, low, found.mean - found.error * _hall(q, skewness, n))
-            high = np.where(np.abs(skewness) < 1e-9, high, found.mean - found.error * _hall(-q, skewness, n))
-    return Interval(low[()], high[()], found.error[()], "hall", confidence, found.mean, skewness[()])
+            low = np.where(np.abs(skewness) < 1e-9, low, fit.mean - fit.error * _hall(q, skewness, n))
+            high = np.where(np.abs(skewness) < 1e-9, high, fit.mean - fit.error * _hall(-q, skewness, n))
+    return Interval(low[()], high[()], fit.error[()], "hall", confidence, fit.mean, skewness[()])
 
 
 def _hall(q: float, skewness: Floats, n: int) -> Floats:
@@ -76,33 +103,52 @@ def _hall(q: float, skewness: Floats, n: int) -> Floats:
     return 3 * root / skewness * np.where(inside > -0.5, np.expm1(np.log1p(inside) / 3), np.cbrt(1 + inside) - 1)
 
 
-def share(hits: ArrayLike, n: ArrayLike, confidence: float = 0.95, method: str = "wilson") -> Interval:
-    """The interval of a share, say of queries with a hit: `hits` of `n`.
+def proportion_interval(hits: ArrayLike, n: ArrayLike, confidence: float = 0.95, method: str = "wilson") -> Interval:
+    """Confidence interval of a proportion, such as the share of queries with a hit.
 
-    "wilson" (Wilson 1927), "jeffreys" (Brown, Cai and DasGupta 2001) or "exact" (Clopper and Pearson 1934, never too
-    narrow). Numbers, or arrays of them.
+    Parameters
+    ----------
+    hits : array_like
+        Number of successes.
+    n : array_like
+        Number of trials.
+    confidence : float, default 0.95
+        Confidence level.
+    method : str, default "wilson"
+        "wilson" (Wilson 1927), "jeffreys" (Brown, Cai and DasGupta 2001) or "exact" (Clopper and Pearson 1934,
+        conservative).
+
+    Returns
+    -------
+    Interval
+
+    Raises
+    ------
+    ValueError
+        If `hits` is not between 0 and `n`.
     """
     choice(method, "method", ("wilson", "jeffreys", "exact"))
     level(confidence, "confidence")
-    some, all_ = np.broadcast_arrays(np.asarray(hits, dtype=float), np.asarray(n, dtype=float))
-    if not (np.isfinite(some) & np.isfinite(all_) & (some >= 0) & (some <= all_) & (all_ > 0)).all():
-        raise ValueError(f"hits={hits!r}, n={n!r}: hits must lie between 0 and n, and n above 0")
+    successes, trials = np.broadcast_arrays(np.asarray(hits, dtype=float), np.asarray(n, dtype=float))
+    finite_counts = np.isfinite(successes) & np.isfinite(trials)
+    if not (finite_counts & (successes >= 0) & (successes <= trials) & (trials > 0)).all():
+        raise InputError(f"hits={hits!r}, n={n!r}: hits must lie between 0 and n, and n above 0")
     outside = (1 - confidence) / 2
-    mean = some / all_
-    misses = all_ - some
+    mean = successes / trials
+    misses = trials - successes
     if method == "wilson":
         z2 = float(ndtri(outside)) ** 2
-        centre = (some + z2 / 2) / (all_ + z2)
-        half = np.sqrt(z2 * (some * misses / all_ + z2 / 4)) / (all_ + z2)
-        low = np.where(some == 0, 0.0, centre - half)
+        centre = (successes + z2 / 2) / (trials + z2)
+        half = np.sqrt(z2 * (successes * misses / trials + z2 / 4)) / (trials + z2)
+        low = np.where(successes == 0, 0.0, centre - half)
         high = np.where(misses == 0, 1.0, centre + half)
     elif method == "jeffreys":
-        low, high = (betaincinv(some + 0.5, misses + 0.5, end) for end in (outside, 1 - outside))
+        low, high = (betaincinv(successes + 0.5, misses + 0.5, end) for end in (outside, 1 - outside))
     else:
         # 1 in place of a parameter that is 0, where the end is known
-        low = np.where(some == 0, 0.0, betaincinv(np.maximum(some, 1), misses + 1, outside))
-        high = np.where(misses == 0, 1.0, betaincinv(some + 1, np.maximum(misses, 1), 1 - outside))
-    return Interval(low[()], high[()], np.sqrt(mean * (1 - mean) / all_)[()], method, confidence, mean[()])
+        low = np.where(successes == 0, 0.0, betaincinv(np.maximum(successes, 1), misses + 1, outside))
+        high = np.where(misses == 0, 1.0, betaincinv(successes + 1, np.maximum(misses, 1), 1 - outside))
+    return Interval(low[()], high[()], np.sqrt(mean * (1 - mean) / trials)[()], method, confidence, mean[()])
 
 
 def _draws(units: int, resamples: int, seed: int, progress: Progress) -> Iterator[Ints]:
@@ -123,12 +169,30 @@ def bootstrap(
     indices: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
 ) -> Interval:
-    """The interval of a mean by drawing queries again with replacement (Efron 1979).
+    """Bootstrap confidence interval of a mean (Efron 1979).
 
-    "percentile" and "basic" are the plain ones, "bca" corrects for bias and skewness (Efron 1987), "studentised" takes
-    t of every resample (Hall 1988). Below 100 queries Student's interval is nearer to its level for differences.
-    clusters: a label for each value; clusters are drawn whole. indices: the draws themselves, a row each, of values or
-    of clusters in the order of their labels.
+    For differences of fewer than 100 queries, the coverage of Student's interval is closer to its level.
+
+    Parameters
+    ----------
+    values : array_like
+        One value per query.
+    method : str, default "bca"
+        "percentile", "basic", "bca" (corrected for bias and skewness, Efron 1987) or "studentised" (Hall 1988).
+    confidence : float, default 0.95
+        Confidence level.
+    resamples : int, default 9999
+        Number of bootstrap samples.
+    seed : int, default 0
+        Random seed.
+    indices : array_like, optional
+        The bootstrap samples themselves: one row of indices per sample, of values or of clusters.
+    clusters : array_like, optional
+        The cluster of each value; clusters are resampled as a whole.
+
+    Returns
+    -------
+    Interval
     """
     choice(method, "method", BOOTSTRAPS)
     level(confidence, "confidence")
@@ -139,19 +203,19 @@ def bootstrap(
         sums, sizes = (np.bincount(numbers, one).astype(float) for one in (sums, sizes))
     units = sums.size
     if units < 2:
-        raise ValueError(f"{units} {'values' if clusters is None else 'clusters'}: to draw again at least 2 are needed")
+        raise InputError(f"{units} {'values' if clusters is None else 'clusters'}: to draw again at least 2 are needed")
     if indices is None:
         if resamples < 1:
-            raise ValueError(f"resamples={resamples!r} is not above 0")
+            raise InputError(f"resamples={resamples!r} is not above 0")
     else:
-        given = np.asarray(indices, dtype=np.int64)
-        if given.ndim != 2 or given.shape[1] != units or given.size == 0:
-            raise ValueError(f"indices has the shape {given.shape}, not (resamples, {units})")
-        if given.min() < 0 or given.max() >= units:
-            raise ValueError(f"indices has numbers outside 0 .. {units - 1}")
+        samples = np.asarray(indices, dtype=np.int64)
+        if samples.ndim != 2 or samples.shape[1] != units or samples.size == 0:
+            raise InputError(f"indices has the shape {samples.shape}, not (resamples, {units})")
+        if samples.min() < 0 or samples.max() >= units:
+            raise InputError(f"indices has numbers outside 0 .. {units - 1}")
 
     with watched("drawing queries again") as progress:
-        draws = iter([given]) if indices is not None else _draws(units, resamples, seed, progress)
+        draws = iter([samples]) if indices is not None else _draws(units, resamples, seed, progress)
         parts = [_resampled(sums, sizes, drawn, method == "studentised") for drawn in draws]
     means, errors = (np.concatenate(one) for one in zip(*parts, strict=True))
     whole = float(sizes.sum())
@@ -190,15 +254,15 @@ def bootstrap(
 
 def _resampled(sums: Floats, sizes: Floats, drawn: Ints, errors: bool) -> tuple[Floats, Floats]:
     """Means of resamples, and their standard errors if asked for."""
-    some, counts = sums[drawn], np.ones(1)
+    drawn_sums, counts = sums[drawn], np.ones(1)
     whole = np.full(len(drawn), float(sums.size))
     if sizes.max() > 1:
         counts = sizes[drawn]
         whole = np.add.reduce(counts, axis=1)
-    means = np.add.reduce(some, axis=1) / whole
+    means = np.add.reduce(drawn_sums, axis=1) / whole
     if not errors:
         return means, means
-    rest = some - means[:, None] * counts
+    rest = drawn_sums - means[:, None] * counts
     units = sums.size
     return means, np.sqrt(np.einsum("ij,ij->i", rest, rest) * units / (units - 1)) / whole
 
@@ -218,8 +282,8 @@ class IntervalMethod:
 
 
 def _students(values: Floats, clusters: Ints | None, confidence: float, *_: int) -> Interval:
-    found = student(values, clusters)
-    return Interval(*found.interval(confidence), found.error, "t", confidence, found.mean)
+    fit = student(values, clusters)
+    return Interval(*fit.interval(confidence), fit.error, "t", confidence, fit.mean)
 
 
 def _by_bootstrap(method: str) -> Method:
@@ -232,12 +296,12 @@ def _by_bootstrap(method: str) -> Method:
 INTERVALS: dict[str, IntervalMethod] = {
     "wilson": IntervalMethod(
         "Wilson's, of values that are 0 or 1",
-        lambda values, clusters, confidence, *_: share(float(values.sum()), len(values), confidence),
+        lambda values, clusters, confidence, *_: proportion_interval(float(values.sum()), len(values), confidence),
         clusters=False, binary=True,
     ),
     "hall": IntervalMethod(
         "Student's, corrected for skewness (Hall)",
-        lambda values, clusters, confidence, *_: skewed(values, confidence),
+        lambda values, clusters, confidence, *_: hall_interval(values, confidence),
         clusters=False,
     ),
     "t": IntervalMethod("Student's", _students),
@@ -253,8 +317,8 @@ def interval_of(
     able = [name for name, row in INTERVALS.items() if row.clusters >= clustered and row.binary <= binary]
     method = method or able[0]
     if method not in INTERVALS:
-        raise ValueError(f"method={method!r}; choose from {', '.join(map(repr, INTERVALS))}")
+        raise InputError(f"method={method!r}; choose from {', '.join(map(repr, INTERVALS))}")
     if method not in able:
         what = "clusters=" if clustered and not INTERVALS[method].clusters else "values other than 0 and 1"
-        raise ValueError(f"method={method!r} does not support {what}; choose from {', '.join(map(repr, able))}")
+        raise InputError(f"method={method!r} does not support {what}; choose from {', '.join(map(repr, able))}")
     return INTERVALS[method].interval(values, clusters, confidence, resamples, seed)

@@ -1,20 +1,24 @@
-"""Statistical tests of paired samples, one row each: comparisons, the command, errors and pages read them here."""
+"""Statistical tests of paired samples, one row each; comparisons, the command line and the docs read this table."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankstone.data.annotations import Floats, Ints
-from rankstone.statistics.flips import flips
+from rankstone.errors import InputError
 from rankstone.statistics.power import differences_of
-from rankstone.statistics.ranks import sign, wilcoxon
-from rankstone.statistics.student import Student, student
+from rankstone.statistics.randomization import randomization_test
+from rankstone.statistics.rank_tests import sign_test, wilcoxon
+from rankstone.statistics.student_t import Student, student
+
+if TYPE_CHECKING:
+    from rankstone.statistics.corrections import Correction
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +49,7 @@ class PairedSample:
 
     @property
     def drawing(self) -> dict[str, Any]:
-        """What a test that draws signs takes."""
+        """Keywords of a test that draws random signs."""
         return {name: getattr(self, name) for name in ("resamples", "seed", "threads", "clusters")}
 
     def each(self, test: Callable[[Floats, Floats], float]) -> Floats:
@@ -55,9 +59,9 @@ class PairedSample:
 
 @dataclass(frozen=True, eq=False)
 class PairedTest:
-    """A two-sided test of the differences between runs on the same queries. What it does not support is refused."""
+    """A two-sided test of the differences between runs on the same queries, and what it supports."""
 
-    words: str  # names it in the remarks of a comparison
+    words: str  # its name in the notes of a comparison
     p: Callable[[PairedSample], Floats]  # of each pair
     use: str = ""  # when to choose it
     clusters: bool = False  # supports queries that are not independent
@@ -66,6 +70,7 @@ class PairedTest:
     random: bool = False  # depends on `resamples` and `seed`
     is_student: bool = False  # agrees with Student's interval, and is approximate for few queries
     has_interval: bool = True  # Student's interval is printed next to its p
+    aliases: tuple[str, ...] = ()  # names of earlier versions that are still read
 
 
 TESTS: dict[str, PairedTest] = {
@@ -75,11 +80,11 @@ TESTS: dict[str, PairedTest] = {
         "the default: it holds its level, needs no seed, and agrees with the interval",
         clusters=True, population=True, is_student=True,
     ),
-    "flips": PairedTest(
+    "randomization": PairedTest(
         "randomisation test (sign flips)",
-        lambda sample: flips(sample.differences, **sample.drawing).p,
+        lambda sample: randomization_test(sample.differences, **sample.drawing).p,
         "fewer than 20 queries, or few different values; exact for up to 36 differences and for values on a grid",
-        clusters=True, joint=True, random=True,
+        clusters=True, joint=True, random=True, aliases=("flips",),
     ),
     "wilcoxon": PairedTest(
         "Wilcoxon's signed-rank test",
@@ -88,7 +93,7 @@ TESTS: dict[str, PairedTest] = {
     ),
     "sign": PairedTest(
         "sign test",
-        lambda sample: sample.each(lambda first, second: sign(differences_of(first, second)).p),
+        lambda sample: sample.each(lambda first, second: sign_test(differences_of(first, second)).p),
         "the question is whether more queries win than lose, however much",
     ),
 }  # fmt: skip
@@ -97,8 +102,13 @@ TESTS: dict[str, PairedTest] = {
 def find_test(test: str | Callable[[Floats, Floats], float]) -> PairedTest:
     """A test by its name, or a function of the values of two runs that returns p."""
     if isinstance(test, str):
-        return TESTS[test]
-    return PairedTest(f"a test of your own ({name_of(test)})", lambda sample: sample.each(test), has_interval=False)
+        return TESTS[canonical_name(test, TESTS)]
+    return PairedTest(f"user-defined test ({name_of(test)})", lambda sample: sample.each(test), has_interval=False)
+
+
+def canonical_name(name: str, table: Mapping[str, PairedTest] | Mapping[str, Correction]) -> str:
+    """The name of the row that has this name or alias; the name itself if there is none."""
+    return next((row_name for row_name, row in table.items() if name in row.aliases), name)
 
 
 def name_of(test: str | Callable[[Floats, Floats], float]) -> str:
@@ -108,5 +118,5 @@ def name_of(test: str | Callable[[Floats, Floats], float]) -> str:
 
 def _checked(p: float) -> float:
     if not 0 <= float(p) <= 1:
-        raise ValueError(f"the test gave {p!r}; a p is a number from 0 to 1")
+        raise InputError(f"the test returned {p!r}; a p-value is a number from 0 to 1")
     return float(p)

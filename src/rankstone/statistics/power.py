@@ -1,4 +1,4 @@
-"""How large a difference is in units that do not depend on the metric, and how many queries it takes to find it."""
+"""Effect sizes, statistical power and sample sizes of the paired t-test."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike
 from scipy.special import gammainc, ndtr, ndtri, poch, stdtrit
 
 from rankstone.data.annotations import Floats, Ints
-from rankstone.statistics.student import choice, level, paired, student
+from rankstone.errors import InputError
+from rankstone.statistics.student_t import choice, level, paired, student
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 
 
-class Needed(NamedTuple):
-    """How many queries are needed: where the power is met as a real number, and the next whole one."""
+class SampleSize(NamedTuple):
+    """A sample size: `n` as a real number, and `whole`, the next integer."""
 
     n: float
     whole: int
@@ -68,9 +69,22 @@ def tail_and_slope(t: ArrayLike, freedom: float, noncentrality: ArrayLike) -> tu
 
 
 def noncentral_tail(t: ArrayLike, freedom: float, noncentrality: ArrayLike) -> Floats:
-    """How often Student's t is above `t` if the true mean is `noncentrality` standard errors away from 0.
+    """Upper tail probability of the noncentral t distribution.
 
-    The upper tail of the noncentral t distribution, right to about 13 decimals also where SciPy has NaN.
+    Accurate to about 13 decimals, also where SciPy returns NaN.
+
+    Parameters
+    ----------
+    t : array_like
+        The quantile.
+    freedom : float
+        Degrees of freedom.
+    noncentrality : array_like
+        Noncentrality: the true mean in standard errors.
+
+    Returns
+    -------
+    ndarray or float
     """
     return tail_and_slope(t, _freedom(freedom), noncentrality)[0][()]
 
@@ -98,7 +112,7 @@ def solve(
 
 def _freedom(freedom: float) -> float:
     if not 0 < freedom < math.inf:
-        raise ValueError(f"freedom={freedom!r} is not a number above 0")
+        raise InputError(f"freedom={freedom!r} is not a number above 0")
     return float(freedom)
 
 
@@ -114,18 +128,51 @@ def _power(noncentrality: Floats, freedom: float, alpha: float, alternative: str
 def noncentral_power(
     noncentrality: ArrayLike, freedom: float, alpha: float = 0.05, alternative: str = "two-sided"
 ) -> Floats:
-    """How often a t-test finds a true difference of so many standard errors, with these degrees of freedom."""
+    """Power of a t-test by its noncentrality.
+
+    Parameters
+    ----------
+    noncentrality : array_like
+        The true difference in standard errors.
+    freedom : float
+        Degrees of freedom.
+    alpha : float, default 0.05
+        Significance level.
+    alternative : str, default "two-sided"
+        "two-sided", "greater" or "less".
+
+    Returns
+    -------
+    ndarray or float
+    """
     choice(alternative, "alternative", ALTERNATIVES)
     centres = np.asarray(noncentrality, dtype=float)
     if not np.isfinite(centres).all():
-        raise ValueError(f"noncentrality={noncentrality!r} is not finite")
+        raise InputError(f"noncentrality={noncentrality!r} is not finite")
     return np.minimum(_power(centres, _freedom(freedom), level(alpha, "alpha"), alternative)[0], 1.0)[()]
 
 
 def detectable_noncentrality(
     freedom: float, power: float = 0.8, alpha: float = 0.05, alternative: str = "two-sided"
 ) -> float:
-    """How many standard errors a true difference must have to be found that often; below 0 for "less"."""
+    """Smallest detectable noncentrality of a t-test.
+
+    Parameters
+    ----------
+    freedom : float
+        Degrees of freedom.
+    power : float, default 0.8
+        Probability of detecting it.
+    alpha : float, default 0.05
+        Significance level.
+    alternative : str, default "two-sided"
+        "two-sided", "greater" or "less".
+
+    Returns
+    -------
+    float
+        The true difference in standard errors; below 0 for "less".
+    """
     choice(alternative, "alternative", ALTERNATIVES)
     freedom, goal, alpha = _freedom(freedom), level(power, "power"), level(alpha, "alpha")
     if alternative == "two-sided" and goal <= alpha:
@@ -135,22 +182,38 @@ def detectable_noncentrality(
     far = 40 * (1 + abs(t))
     low = 0.0 if side == "two-sided" else -far
     start = max(t + float(ndtri(goal)) * math.sqrt(1 + t * t / (2 * freedom)), low)
-    found = float(solve(lambda x: _power(x, freedom, alpha, side), goal, start, low, far))
-    return -found if alternative == "less" else found
+    solution = float(solve(lambda x: _power(x, freedom, alpha, side), goal, start, low, far))
+    return -solution if alternative == "less" else solution
 
 
 def _root(n: float) -> float:
     if not n > 1:
-        raise ValueError(f"n={n!r}: a t-test needs at least 2 queries")
+        raise InputError(f"n={n!r}: a t-test needs at least 2 queries")
     return math.sqrt(n)
 
 
 def power(effect: ArrayLike, n: float, alpha: float = 0.05, alternative: str = "two-sided") -> Floats:
-    """How often n queries find a true difference of `effect` standard deviations of the differences (dz).
+    """Power of the paired t-test (Cohen 1988).
 
-    The paired t-test on the noncentral t (Cohen 1988). "two-sided" counts both tails, that is also alarms of the wrong
-    sign; "greater" at half the level counts the right ones only.
+    "two-sided" includes rejections with the wrong sign; "greater" at half the level excludes them.
 
+    Parameters
+    ----------
+    effect : array_like
+        True difference in standard deviations of the differences (d_z).
+    n : float
+        Number of queries.
+    alpha : float, default 0.05
+        Significance level.
+    alternative : str, default "two-sided"
+        "two-sided", "greater" or "less".
+
+    Returns
+    -------
+    ndarray or float
+
+    Examples
+    --------
     >>> round(float(rs.statistics.power(0.2, 50)), 4)
     0.2836
     """
@@ -158,8 +221,26 @@ def power(effect: ArrayLike, n: float, alpha: float = 0.05, alternative: str = "
 
 
 def detectable(n: float, power: float = 0.8, alpha: float = 0.05, alternative: str = "two-sided") -> float:
-    """The smallest effect dz that n queries find that often; times the deviation of the differences it is a difference.
+    """Smallest detectable effect of the paired t-test.
 
+    Parameters
+    ----------
+    n : float
+        Number of queries.
+    power : float, default 0.8
+        Probability of detecting it.
+    alpha : float, default 0.05
+        Significance level.
+    alternative : str, default "two-sided"
+        "two-sided", "greater" or "less".
+
+    Returns
+    -------
+    float
+        The effect d_z; multiply by the standard deviation of the differences for a difference.
+
+    Examples
+    --------
     >>> round(rs.statistics.detectable(50), 4)
     0.4042
     """
@@ -167,42 +248,71 @@ def detectable(n: float, power: float = 0.8, alpha: float = 0.05, alternative: s
     return detectable_noncentrality(n - 1, power, alpha, alternative) / root
 
 
-def needed(effect: float, power: float = 0.8, alpha: float = 0.05, alternative: str = "two-sided") -> Needed:
-    """How many queries are needed to find a true difference of `effect` standard deviations that often; at least 2.
+def sample_size(effect: float, power: float = 0.8, alpha: float = 0.05, alternative: str = "two-sided") -> SampleSize:
+    """Number of queries that the paired t-test needs.
 
-    >>> rs.statistics.needed(0.2).whole
+    Parameters
+    ----------
+    effect : float
+        True difference in standard deviations of the differences (d_z).
+    power : float, default 0.8
+        Probability of detecting it.
+    alpha : float, default 0.05
+        Significance level.
+    alternative : str, default "two-sided"
+        "two-sided", "greater" or "less".
+
+    Returns
+    -------
+    SampleSize
+        At least 2.
+
+    Examples
+    --------
+    >>> rs.statistics.sample_size(0.2).whole
     199
     """
     choice(alternative, "alternative", ALTERNATIVES)
     goal, alpha = level(power, "power"), level(alpha, "alpha")
     size = {"two-sided": abs(effect), "greater": effect, "less": -effect}[alternative]
     if not (math.isfinite(size) and size > 0):
-        raise ValueError(f"effect={effect!r}: no number of queries finds it with alternative={alternative!r}")
+        raise InputError(f"effect={effect!r}: no number of queries finds it with alternative={alternative!r}")
     side = "two-sided" if alternative == "two-sided" else "greater"
 
     def short(n: float) -> float:
         return float(_power(np.asarray(size * math.sqrt(n)), n - 1, alpha, side)[0]) - goal
 
     if short(2.0) >= 0:
-        return Needed(2.0, 2)
+        return SampleSize(2.0, 2)
     high = 4.0
     while short(high) < 0:
         high *= 2
     low = max(high / 2, 2.0)
     while (n := (low + high) / 2) not in (low, high):
         low, high = (n, high) if short(n) < 0 else (low, n)
-    return Needed(high, math.ceil(high))
+    return SampleSize(high, math.ceil(high))
 
 
 # -- the size of a difference --------------------------------------------------------------------------------------
 
 
 class Effect(NamedTuple):
-    """The size of a difference, second less first.
+    """Effect sizes of a difference, second minus first.
 
-    dz is the mean difference in standard deviations of the differences, low and high its interval, hedges dz without
-    its bias: dz times hedges_correction. d_av takes the mean variance of both runs instead. superiority is the share
-    of queries that win, ties counted half. relative is the difference as a share of the first run's mean.
+    Attributes
+    ----------
+    dz, low, high : float
+        Mean difference in standard deviations of the differences (Cohen's d_z), and its confidence interval.
+    hedges_correction, hedges : float
+        Hedges' bias correction factor, and d_z multiplied by it.
+    d_av : float
+        Mean difference divided by the root of the mean variance of both runs.
+    wins, ties, losses : int
+        Number of queries where the second run is higher, equal and lower.
+    superiority : float
+        Probability of superiority, ties counted half.
+    relative : float
+        Difference relative to the mean of the first run.
     """
 
     dz: float
@@ -219,9 +329,19 @@ class Effect(NamedTuple):
 
 
 def hedges_correction(freedom: float, method: str = "exact") -> float:
-    """What an effect size is multiplied with to take its bias away (Hedges 1981), or the "approximate" formula for it.
+    """Hedges' bias correction factor of an effect size (1981).
 
-    NaN where it is not defined: below 2 degrees of freedom.
+    Parameters
+    ----------
+    freedom : float
+        Degrees of freedom.
+    method : str, default "exact"
+        "exact", or "approximate" for 1 - 3 / (4 m - 1).
+
+    Returns
+    -------
+    float
+        NaN below 2 degrees of freedom.
     """
     choice(method, "method", ("exact", "approximate"))
     if not freedom > 1:
@@ -233,35 +353,69 @@ def hedges_correction(freedom: float, method: str = "exact") -> float:
 
 
 def wins_ties_losses(first: Floats, second: Floats) -> tuple[Ints, Ints, Ints]:
-    """In how many rows the second is higher, the same, and lower; what differs by rounding only is the same."""
+    """Number of queries where the second run is higher, equal and lower; rounding errors count as equal.
+
+    Parameters
+    ----------
+    first, second : ndarray
+        One value per query, or matrices with one row per query.
+
+    Returns
+    -------
+    tuple of three ndarray
+        Wins, ties and losses.
+    """
     between = differences_of(first, second)
     wins, losses = (between > 0).sum(axis=0), (between < 0).sum(axis=0)
     return wins, len(first) - wins - losses, losses
 
 
 def differences_of(first: Floats, second: Floats) -> Floats:
-    """The second less the first; 0 where they differ by rounding only."""
+    """Second minus first; 0 where they differ by rounding errors only.
+
+    Parameters
+    ----------
+    first, second : ndarray
+        Values of the same queries.
+
+    Returns
+    -------
+    ndarray
+    """
     between = second - first
     return np.where(np.abs(between) <= 1e-12 * np.maximum(np.abs(first), np.abs(second)), 0.0, between)
 
 
 def effect(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Effect:
-    """How much better the second run is than the first, on the same queries.
+    """Effect sizes of the difference between two runs on the same queries.
 
-    The interval of dz is by the noncentral t (Cumming and Finch 2001). If all differences are 0, or there is one query,
-    dz is NaN; if they are all equal it is infinite. relative is NaN if the first run's mean is 0.
+    The interval of d_z is by the noncentral t (Cumming and Finch 2001). d_z is NaN for a single query or if all
+    differences are 0, and infinite if they are equal otherwise.
 
+    Parameters
+    ----------
+    first, second : array_like
+        One value per query.
+    confidence : float, default 0.95
+        Confidence level of the interval.
+
+    Returns
+    -------
+    Effect
+
+    Examples
+    --------
     >>> rs.statistics.effect([0.5, 0.2, 0.1], [0.6, 0.2, 0.5]).wins
     2
     """
     level(confidence, "confidence")
     one, two = paired(first, second)
     difference = two - one
-    found = student(difference)
+    fit = student(difference)
     n = difference.size
     wins, ties, losses = (int(count) for count in wins_ties_losses(one, two))
-    deviation = float(found.error) * math.sqrt(n) if n > 1 else math.nan
-    mean = float(found.mean)
+    deviation = float(fit.error) * math.sqrt(n) if n > 1 else math.nan
+    mean = float(fit.mean)
     correction = hedges_correction(n - 1)
     dz = low = high = math.nan
     if deviation > 0:

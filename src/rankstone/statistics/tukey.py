@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
 from rankstone.data.annotations import Floats, Ints
-from rankstone.statistics.ranks import TIE, add_up, check_resamples, checked, whole, workers_of
-from rankstone.statistics.student import layout, level
+from rankstone.errors import InputError
+from rankstone.statistics.rank_tests import TIE, add_up, check_resamples, checked, whole, workers_of
+from rankstone.statistics.student_t import layout, level
 
 MOST = 1 << 21  # patterns that are looked at one by one
 _CHUNK = 256  # permutations of one job
@@ -20,9 +21,18 @@ _CELLS = 1 << 19
 
 
 class Tukey(NamedTuple):
-    """Pairs of runs by their column, differences of means (second less first), simultaneous intervals and p.
+    """Result of Tukey's test.
 
-    freedom and mean_square are those of the residuals; f_runs, f_queries and their p are the analysis of variance.
+    Attributes
+    ----------
+    pairs : ndarray
+        Column numbers of the two runs per pair.
+    differences, low, high, p : ndarray
+        Differences of means (second minus first), simultaneous intervals and adjusted p-values per pair.
+    freedom, mean_square : int, float
+        Degrees of freedom and mean square of the residuals.
+    f_runs, p_runs, f_queries, p_queries : float
+        Analysis of variance of runs and queries.
     """
 
     pairs: Ints
@@ -39,11 +49,22 @@ class Tukey(NamedTuple):
 
 
 def tukey(scores: ArrayLike, paired: bool = True, confidence: float = 0.95) -> Tukey:
-    """Tukey's test of all pairs of runs (1949). One row a query, one column a run.
+    """Tukey's honestly significant difference test of all pairs of runs (1949).
 
-    paired: the layout is of runs and queries. Without it runs are taken for independent samples, as some tools do,
-    which hides differences. All pairs have one yardstick: the level does not hold if some runs are more alike than
-    others.
+    All pairs share one variance: the level does not hold if some runs are more alike than others.
+
+    Parameters
+    ----------
+    scores : array_like
+        One row per query, one column per run.
+    paired : bool, default True
+        Two-way layout of runs and queries. False treats runs as independent samples, which has less power.
+    confidence : float, default 0.95
+        Simultaneous confidence level of the intervals.
+
+    Returns
+    -------
+    Tukey
     """
     from scipy.stats import studentized_range  # slow to import
 
@@ -88,7 +109,23 @@ def _f(squares: float, groups: int, mean_square: float, freedom: int) -> tuple[f
 
 
 class TukeyRandomised(NamedTuple):
-    """An entry a pair of columns, (0, 1), (0, 2) and so on."""
+    """Result of the randomised Tukey test, one entry per pair of columns (0, 1), (0, 2), ...
+
+    Attributes
+    ----------
+    p : ndarray
+        Adjusted p-values.
+    as_extreme : ndarray
+        Number of permutations as extreme.
+    permutations : float
+        Number of permutations: all if exact, else the resamples.
+    differences : ndarray
+        Absolute differences of the means.
+    pairs : list of tuple
+        The pairs of columns.
+    exact : bool
+        Whether all permutations were counted.
+    """
 
     p: Floats
     as_extreme: Floats
@@ -101,16 +138,30 @@ class TukeyRandomised(NamedTuple):
 def tukey_randomised(
     scores: ArrayLike, *, resamples: int = 100_000, seed: int = 0, threads: int = 0
 ) -> TukeyRandomised:
-    """p of each pair of runs, adjusted for there being many: runs change places within each query (Carterette 2012).
+    """Randomised Tukey test of all pairs of runs, by permuting runs within queries (Carterette 2012).
 
-    scores: a row a query, a column a run. One yardstick for all pairs, so it is wrong where two runs are much more
-    alike than others; `max_t` is not. Exact if there are few permutations, else p = (b + 1) / (resamples + 1).
-    Answers are the same for any number of threads.
+    All pairs share one null distribution: wrong if two runs are much more alike than others; use `westfall_young`.
+    Exact if there are few permutations, else p = (b + 1) / (resamples + 1).
+
+    Parameters
+    ----------
+    scores : array_like
+        One row per query, one column per run.
+    resamples : int, default 100000
+        Number of random permutations.
+    seed : int, default 0
+        Random seed.
+    threads : int, default 0
+        Number of threads; 0 uses all cores. Results do not depend on it.
+
+    Returns
+    -------
+    TukeyRandomised
     """
     matrix = checked(scores, "scores")
     queries, runs = matrix.shape
     if runs < 2:
-        raise ValueError(f"scores has {runs} column, but a pair needs 2")
+        raise InputError(f"scores has {runs} column, but a pair needs 2")
     check_resamples(resamples)
     pairs = list(combinations(range(runs), 2))
     first, second = np.array(pairs).T
@@ -153,10 +204,10 @@ def _count(numbers: Floats, bounds: Floats) -> tuple[Floats, int]:
         small = int(halves[1].shape[1] < halves[0].shape[1])
         halves[small] = (halves[small][:, :, None] + row[orders][:, None, :]).reshape(runs, -1)
     wide, narrow = halves if halves[0].shape[1] >= halves[1].shape[1] else halves[::-1]
-    found = np.zeros(len(bounds))
-    for one in narrow.T:
-        found += _passed(wide + one[:, None], bounds)
-    return found, wide.shape[1] * narrow.shape[1]
+    passed = np.zeros(len(bounds))
+    for sums in narrow.T:
+        passed += _passed(wide + sums[:, None], bounds)
+    return passed, wide.shape[1] * narrow.shape[1]
 
 
 def _draw(numbers: Floats, bounds: Floats, resamples: int, seed: int, threads: int) -> Floats:

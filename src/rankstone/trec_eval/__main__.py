@@ -3,5 +3,7 @@
 import sys
 
 from rankstone.trec_eval.command import main
+from rankstone_command import code_of, replace_closed
 
-sys.exit(main(sys.argv[1:]))
+replace_closed()
+sys.exit(code_of(lambda: main(sys.argv[1:])))

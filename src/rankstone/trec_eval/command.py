@@ -17,10 +17,10 @@ from rankstone.conventions.averaging import LOWEST_GEOMETRIC
 from rankstone.errors import FileError
 from rankstone.program.core import Program
 from rankstone.program.graph import Expression, Graph
-from rankstone.trec_eval import lists as files
-from rankstone.trec_eval.lists import Lines, Placed, Setup, place, place_lines, prepared, ranked_by
-from rankstone.trec_eval.measures import MEASURES, NICKNAMES, BadParameters, Measure, parameters, value_names
-from rankstone.trec_eval.preferences import Contradiction, Preferences
+from rankstone.trec_eval import ranked_lists as files
+from rankstone.trec_eval.measures import MEASURES, NICKNAMES, Measure, MeasureParameterError, parameters, value_names
+from rankstone.trec_eval.preferences import ContradictionError, Preferences
+from rankstone.trec_eval.ranked_lists import Lines, Placed, Setup, place, place_lines, prepared, ranked_by
 from rankstone.trec_eval.symbolic import SymbolicLists
 
 MISSING_ZSCORE = -1000000.0
@@ -39,7 +39,7 @@ results_file may be - for standard input.
 """
 
 
-class Stop(Exception):  # noqa: N818  it says what to do
+class ExitError(Exception):
     """Ends the command with a message and an exit code."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -57,7 +57,7 @@ class Options:
     complete: bool = False
     summary: bool = True
     measures: list[str] = field(default_factory=list)
-    given: dict[str, str] = field(default_factory=dict)  # a measure's parameters
+    parameters: dict[str, str] = field(default_factory=dict)  # a measure's parameters
     level: int = 1
     depth: int | None = None
     judged_only: bool = False
@@ -81,11 +81,14 @@ def main(argv: list[str]) -> int:
     """Run the command; returns its exit code."""
     try:
         _run(read_options(argv))
-    except Stop as stop:
+    except ExitError as stop:
         sys.stderr.write(f"{stop}\n" if str(stop) else "")
         return stop.code
-    except BrokenPipeError:  # whoever reads has read enough
+    except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        sys.stderr.write(f"trec_eval: {error.filename or 'standard output'}: {error.strerror}\n")
         return 1
     return 0
 
@@ -96,12 +99,12 @@ def main(argv: list[str]) -> int:
 def _version(text: str) -> int:
     version = text.partition(".")[0]
     if version not in ("9", "10"):
-        raise Stop(1, f"trec_eval: --version-like '{text}': choose 9 or 10")
+        raise ExitError(1, f"trec_eval: --version-like '{text}': choose 9 or 10")
     return int(version)
 
 
-class Option(NamedTuple):
-    """An option: how it is written, what its value is called (empty for a flag), and what it does."""
+class CommandOption(NamedTuple):
+    """An option: its flags, the name of its value (empty for a flag), and its help."""
 
     flags: tuple[str, ...]
     value: str
@@ -111,28 +114,30 @@ class Option(NamedTuple):
 
 
 OPTIONS = (
-    Option(("-h", "--help"), "", "this text, with the measures named by -m", "help"),
-    Option(("-v", "--version"), "", "the version of trec_eval that is followed"),
-    Option(("-q", "--query_eval_wanted"), "", "print each query's values too", "each_query"),
-    Option(("-m", "--measure"), "name[.params]",
+    CommandOption(("-h", "--help"), "", "this text, with the measures named by -m", "help"),
+    CommandOption(("-v", "--version"), "", "the version of trec_eval that is followed"),
+    CommandOption(("-q", "--query_eval_wanted"), "", "print each query's values too", "each_query"),
+    CommandOption(("-m", "--measure"), "name[.params]",
            "a measure, or official (default), all_trec, set, prefs, all_prefs, qrels_jg"),
-    Option(("-c", "--complete_rel_info_wanted"), "",
+    CommandOption(("-c", "--complete_rel_info_wanted"), "",
            "average over all judged queries; one without results counts 0", "complete"),
-    Option(("-n", "--nosummary"), "", "do not print the values over all queries", "summary", lambda _: False),
-    Option(("-l", "--level_for_rel"), "num", "lowest grade that is relevant (1)", "level", files.whole),
-    Option(("-M", "--Max_retrieved_per_topic"), "n", "look at the first n documents of a query only", "depth",
+    CommandOption(("-n", "--nosummary"), "", "do not print the values over all queries", "summary", lambda _: False),
+    CommandOption(("-l", "--level_for_rel"), "num", "lowest grade that is relevant (1)", "level", files.whole),
+    CommandOption(("-M", "--Max_retrieved_per_topic"), "n", "look at the first n documents of a query only", "depth",
            lambda text: max(files.whole(text), 0)),
-    Option(("-J", "--Judged_docs_only"), "", "leave out documents that are not judged", "judged_only"),
-    Option(("-N", "--Number_docs_in_coll"), "num", "documents in the collection, for utility", "collection",
+    CommandOption(("-J", "--Judged_docs_only"), "", "leave out documents that are not judged", "judged_only"),
+    CommandOption(("-N", "--Number_docs_in_coll"), "num", "documents in the collection, for utility", "collection",
            files.whole),
-    Option(("-R", "--Rel_info_format"), "format", "qrels (default), qrels_jg, prefs or qrels_prefs", "judgments", str),
-    Option(("-T", "--Results_format"), "format", "trec_results", "results", str),
-    Option(("-Z", "--Zscore"), "file", "print deviations from the means in a file of lines 'qid measure mean stddev'",
-           "zscores", str),
-    Option(("-D", "--Debug_level"), "num[.qid]", "ignored, but for the query: look at it only", "query",
+    CommandOption(("-R", "--Rel_info_format"), "format", "qrels (default), qrels_jg, prefs or qrels_prefs", "judgments",
+           str),
+    CommandOption(("-T", "--Results_format"), "format", "trec_results", "results", str),
+    CommandOption(("-Z", "--Zscore"), "file",
+           "print deviations from the means in a file of lines 'qid measure mean stddev'", "zscores", str),
+    CommandOption(("-D", "--Debug_level"), "num[.qid]", "ignored, but for the query: look at it only", "query",
            lambda text: text.partition(".")[2] or None),
-    Option(("-o",), "", "ignored"),
-    Option(("--version-like",), "num", "follow trec_eval 9 (9.0.8) or 10 (10.0, the default)", "version", _version),
+    CommandOption(("-o",), "", "ignored"),
+    CommandOption(("--version-like",), "num", "reproduce trec_eval 9 (9.0.8) or 10 (10.0, the default)", "version",
+           _version),
 )  # fmt: skip
 
 
@@ -143,34 +148,34 @@ def read_options(argv: list[str]) -> Options:
     try:
         pairs, paths = getopt.gnu_getopt(argv, short, [*long, "Output_old_results_format="])
     except getopt.GetoptError as error:
-        raise Stop(1, f"trec_eval: {error}\n{USAGE.rstrip()}") from None
+        raise ExitError(1, f"trec_eval: {error}\n{USAGE.rstrip()}") from None
     options = Options(paths=paths)
-    for name, value in sorted(pairs, key=lambda pair: pair[0] != "--version-like"):  # which measures there are
+    for name, value in sorted(pairs, key=lambda pair: pair[0] != "--version-like"):  # it determines the measures
         row = rows.get(name, rows["-o"])
         if row is rows["-v"]:
-            raise Stop(0, f"trec_eval version {'9.0.8' if options.version == 9 else '10.0'} (rankstone's)")
+            raise ExitError(0, f"trec_eval version {'9.0.8' if options.version == 9 else '10.0'} (rankstone's)")
         if row is rows["-m"]:
             _take_measure(options, value)
         elif row.field:
             setattr(options, row.field, row.read(value))
     if options.help:
         _write(_help_text(options))
-        raise Stop(0, "")
+        raise ExitError(0, "")
     if len(paths) != 2:
-        raise Stop(1, USAGE.rstrip())
+        raise ExitError(1, USAGE.rstrip())
     return options
 
 
 def _take_measure(options: Options, text: str) -> None:
-    name, point, given = text.partition(".")
-    if point and not given:
-        raise Stop(1, f"trec_eval: improper measure in parameter '{name}'\ntrec_eval: illegal measure '{name}'")
+    name, point, params = text.partition(".")
+    if point and not params:
+        raise ExitError(1, f"trec_eval: improper measure in parameter '{name}'\ntrec_eval: illegal measure '{name}'")
     if point:
-        options.given.setdefault(name, given)
-    known = NICKNAMES.get(name, [name])
+        options.parameters.setdefault(name, params)
+    names = NICKNAMES.get(name, [name])
     if name not in NICKNAMES and (name not in MEASURES or MEASURES[name].since > options.version):
-        raise Stop(1, f"trec_eval: illegal measure '{name}'")
-    options.measures += known
+        raise ExitError(1, f"trec_eval: illegal measure '{name}'")
+    options.measures += names
 
 
 def _choose(options: Options) -> list[Chosen]:
@@ -179,12 +184,12 @@ def _choose(options: Options) -> list[Chosen]:
     for name, measure in MEASURES.items():
         if name not in wanted or measure.since > options.version:
             continue
-        given = options.given.get(name)
+        text = options.parameters.get(name)
         try:
-            params = parameters(measure, given)
-        except BadParameters as error:
-            raise Stop(2, f"trec_eval: {error}\ntrec_eval: Cannot initialize measure '{name}'") from None
-        chosen.append(Chosen(measure, params, value_names(measure, params, given)))
+            params = parameters(measure, text)
+        except MeasureParameterError as error:
+            raise ExitError(2, f"trec_eval: {error}\ntrec_eval: Cannot initialize measure '{name}'") from None
+        chosen.append(Chosen(measure, params, value_names(measure, params, text)))
     return chosen
 
 
@@ -196,8 +201,8 @@ def _help_text(options: Options) -> str:
     lines += ["", "Measures:"]
     for name, measure in MEASURES.items():
         if measure.since <= options.version and (not options.measures or name in options.measures):
-            shown = ",".join(f"{value:g}" for value in measure.params)
-            hint = {"": "", "pairs": ".level=gain,..."}.get(measure.form, f".{shown}")
+            defaults = ",".join(f"{value:g}" for value in measure.params)
+            hint = {"": "", "pairs": ".level=gain,..."}.get(measure.form, f".{defaults}")
             lines.append(f" {name + hint:<45} {measure.meaning}")
     return "\n".join(lines) + "\n"
 
@@ -205,20 +210,20 @@ def _help_text(options: Options) -> str:
 # -- steps ---------------------------------------------------------------------------------------------------
 
 
-class Column(NamedTuple):
+class OutputColumn(NamedTuple):
     """One value of a measure."""
 
     measure: Measure
     name: str
-    values: Any  # one entry a query; None for what is not a query's
+    values: Any  # one entry per query; None for values of the whole run
 
 
 class Evaluation(NamedTuple):
-    """What there is to print."""
+    """The values to print."""
 
-    columns: list[Column]
+    columns: list[OutputColumn]
     queries: list[bytes]
-    stop: Stop | None  # why there are no more queries
+    stop: ExitError | None  # error after these queries, if any
     judged: int  # queries
     relevant: int  # judgments above 0
     run_id: bytes
@@ -232,7 +237,7 @@ def _run(options: Options) -> None:
     if evaluation.stop is not None:
         raise evaluation.stop
     if not evaluation.queries:
-        raise Stop(7, "trec_eval: No queries with both results and relevance info")
+        raise ExitError(7, "trec_eval: No queries with both results and relevance info")
     if options.summary:
         _write("".join(_summary_lines(evaluation, options.complete, prefix)))
 
@@ -241,13 +246,13 @@ def evaluate(options: Options) -> Evaluation:
     """Read the files and compute the values."""
     setup = Setup(options.version, options.level, options.depth, options.judged_only, options.collection)
     if options.judgments not in files.FORMATS:
-        raise Stop(2, f"trec_eval: Illegal rel_format '{options.judgments}'")
+        raise ExitError(2, f"trec_eval: Illegal rel_format '{options.judgments}'")
     try:
         chosen = _choose(options)
-    except Stop:
-        _read(options)  # what is wrong with the files comes first
+    except ExitError:
+        _read(options)  # errors of the files come first
         raise
-    asked = _Asked(chosen, setup)
+    compiled = _Compiled(chosen, setup)
     (judgments, results, zscores), form = _read(options), files.FORMATS[options.judgments].over
     if form == "qrels":
         placed, lines = place(judgments.query, judgments.item, judgments.grade, results, setup, "item_desc"), None
@@ -256,7 +261,7 @@ def evaluate(options: Options) -> Evaluation:
     relevant, run_id = int((judgments.grade > 0).sum()), results.run_id
     del judgments, results  # all that is large
     queries, stop = _evaluated(options, chosen, form, placed, lines)
-    columns = _columns(chosen, asked, placed, lines, queries, setup)
+    columns = _columns(chosen, compiled, placed, lines, queries, setup)
     names = [placed.queries[query] for query in queries.tolist()]
     if zscores is not None:
         columns = [_standardized(column, names, zscores) for column in columns]
@@ -264,34 +269,34 @@ def evaluate(options: Options) -> Evaluation:
 
 
 def _read(options: Options) -> tuple[files.Judgments, files.Results, dict[Any, Any] | None]:
-    """What the files hold."""
+    """Read the files."""
     comments = options.version >= 10
     try:
         judgments = files.read_judgments(options.paths[0], options.judgments, comments=comments)
         if options.results != "trec_results":
-            raise Stop(2, f"trec_eval: Illegal retrieval results format '{options.results}'")
+            raise ExitError(2, f"trec_eval: Illegal retrieval results format '{options.results}'")
         results = files.read_results(options.paths[1], comments=comments)
         return judgments, results, files.read_zscores(options.zscores) if options.zscores else None
     except OSError as error:
-        raise Stop(2, f"trec_eval: cannot read {error.filename}: {error.strerror}") from None
+        raise ExitError(2, f"trec_eval: cannot read {error.filename or 'standard input'}: {error.strerror}") from None
     except FileError as error:
-        raise Stop(2, f"trec_eval: {error}") from None
+        raise ExitError(2, f"trec_eval: {error}") from None
 
 
 def _evaluated(
     options: Options, chosen: list[Chosen], form: str, placed: Placed, lines: Lines | None
-) -> tuple[Ints, Stop | None]:
-    """The queries to look at, in the order of their names, up to one that cannot be, and why it cannot."""
+) -> tuple[Ints, ExitError | None]:
+    """The queries to evaluate, in the order of their names, up to the first with an error, and that error."""
     needing = [choice.measure.name for choice in chosen if choice.measure.over]
     for choice in chosen:
         if choice.measure.over and choice.measure.over != form:
-            raise Stop(
+            raise ExitError(
                 4,
                 f"trec_eval: {choice.measure.name} needs judgments in the format {choice.measure.over}, not "
                 f"{options.judgments}\ntrec_eval: Can't calculate measure '{choice.measure.name}'",
             )
     if form == "qrels_jg" and lines is not None:
-        _refuse_repeats(lines, placed)
+        _check_repeats(lines, placed)
     wanted = None if options.query is None else os.fsencode(options.query)
     queries: list[int] = []
     present = placed.ranked.present[placed.at].tolist()
@@ -312,12 +317,12 @@ def _evaluated(
             why = f"trec_eval.form_res_rels: duplicate docs in the judgments of query '{shown}'"
         if why:
             cannot = f"\ntrec_eval: Can't calculate measure '{needing[0]}'" if needing else ""
-            return np.array(queries, dtype=np.int64), Stop(4, why + cannot)
+            return np.array(queries, dtype=np.int64), ExitError(4, why + cannot)
         queries.append(query)
     return np.array(queries, dtype=np.int64), None
 
 
-def _refuse_repeats(lines: Lines, placed: Placed) -> None:
+def _check_repeats(lines: Lines, placed: Placed) -> None:
     """Stop if one group judges a document twice."""
     keys = np.stack((lines.group, lines.pair))
     _, first, count = np.unique(keys, axis=1, return_index=True, return_counts=True)
@@ -325,33 +330,35 @@ def _refuse_repeats(lines: Lines, placed: Placed) -> None:
         line = int(first[np.argmax(count > 1)])
         item = lines.items[line].decode(errors="replace")
         query = placed.queries[int(lines.query[line])].decode(errors="replace")
-        raise Stop(2, f"trec_eval.get_qrels: duplicate docs {item} in the judgments of query '{query}'")
+        raise ExitError(2, f"trec_eval.get_qrels: duplicate docs {item} in the judgments of query '{query}'")
 
 
-class _Asked:
-    """What the core is to compute for some measures: known before there is any data."""
+class _Compiled:
+    """The program of the measures, compiled before the data is read."""
 
     def __init__(self, chosen: list[Chosen], setup: Setup) -> None:
-        self.wrong: Stop | None = None
+        self.error: ExitError | None = None
         self.values: dict[str, list[Expression]] = {}
         lists, name = SymbolicLists(graph := Graph(), setup), ""
         try:
             for name, choice in ((choice.measure.name, choice) for choice in chosen if choice.measure.symbolic):
                 made = choice.measure.calculate(lists, choice.params)
                 self.values[name] = [graph.of(value) for value in made]
-        except BadParameters as error:
-            self.wrong = Stop(4, f"trec_eval: {error}\ntrec_eval: Can't calculate measure '{name}'")
+        except MeasureParameterError as error:
+            self.error = ExitError(4, f"trec_eval: {error}\ntrec_eval: Can't calculate measure '{name}'")
         self.program = Program([value for values in self.values.values() for value in values], ())
 
     def answers(self, ranked: Alignment) -> dict[str, list[Floats]]:
         """The values of each list."""
-        found, _ = self.program.run(ranked, threads=0)
+        answers, _ = self.program.run(ranked, threads=0)
         size = len(ranked)
-        return {name: [np.broadcast_to(found[one], size) for one in values] for name, values in self.values.items()}
+        return {
+            name: [np.broadcast_to(answers[value], size) for value in values] for name, values in self.values.items()
+        }
 
 
 def _judged_lists(lines: Lines, queries: Ints, retrieved: Ints) -> tuple[Alignment, Ints]:
-    """A list for each group of judgments of some queries, and whose it is."""
+    """One list per judgment group of some queries, and its query."""
     places = np.full(int(lines.query.max()) + 1, -1)
     places[queries] = np.arange(len(queries))
     mine = np.flatnonzero(places[lines.query] >= 0)
@@ -362,47 +369,47 @@ def _judged_lists(lines: Lines, queries: Ints, retrieved: Ints) -> tuple[Alignme
 
 
 def _columns(
-    chosen: list[Chosen], asked: _Asked, placed: Placed, lines: Lines | None, queries: Ints, setup: Setup
-) -> list[Column]:
+    chosen: list[Chosen], compiled: _Compiled, placed: Placed, lines: Lines | None, queries: Ints, setup: Setup
+) -> list[OutputColumn]:
     if not len(queries):
         return []
-    if asked.wrong:
-        raise asked.wrong
+    if compiled.error:
+        raise compiled.error
     ranked, order = placed.ranked, placed.at[queries]
     if len(queries) < len(ranked):
         ranked, order = ranked.only(order), np.arange(len(queries))
     missing = ~ranked.present[order]
-    # A query without results has, for -c, one document that nobody judged.
+    # With -c, a query without results has one unjudged document.
     ranked = ranked.replace(retrieved=np.maximum(ranked.retrieved, 1))
     over = {choice.measure.over for choice in chosen}
     state: Any = None
-    found: dict[str, list[Any]] = {}
+    by_name: dict[str, list[Any]] = {}
     if "qrels" in over:
         state = prepared(ranked, setup)
-        found |= asked.answers(state)
+        by_name |= compiled.answers(state)
     elif lines is not None and "qrels_jg" in over:
         groups, query = _judged_lists(lines, queries, ranked.retrieved[order])
-        several = asked.answers(prepared(groups, setup))
+        several = compiled.answers(prepared(groups, setup))
         sizes = np.bincount(query)
-        found |= {name: [np.bincount(query, one) / sizes for one in values] for name, values in several.items()}
+        by_name |= {name: [np.bincount(query, value) / sizes for value in values] for name, values in several.items()}
     elif lines is not None and "prefs" in over:
         try:
             state = Preferences(lines, queries, setup)
-        except Contradiction as error:
-            raise Stop(4, f"trec_eval.form_prefs_counts: {error}") from None
+        except ContradictionError as error:
+            raise ExitError(4, f"trec_eval.form_prefs_counts: {error}") from None
     columns = []
     for choice in chosen:
         measure = choice.measure
-        values = found[measure.name] if measure.symbolic else measure.calculate(state, choice.params)
+        values = by_name[measure.name] if measure.symbolic else measure.calculate(state, choice.params)
         for name, one in zip(choice.names, values, strict=True):
             if measure.over == "qrels":
                 one = [one[at] for at in order.tolist()] if measure.kind == "text" else one[order]
-            columns.append(Column(measure, name, _without_results(name, one, missing)))
+            columns.append(OutputColumn(measure, name, _without_results(name, one, missing)))
     return columns
 
 
 def _without_results(name: str, values: Any, missing: Bools) -> Any:
-    """A query without results has no documents, whatever stands in for them. Not under a name with parameters."""
+    """Counts of a query without results are 0. Not under a name with parameters."""
     if name in ("num_ret", "utility", "rbp_resid") or name.startswith("unj"):
         return np.where(missing, 0.0, values)
     if name == "relstring":
@@ -410,17 +417,17 @@ def _without_results(name: str, values: Any, missing: Bools) -> Any:
     return values
 
 
-def _standardized(column: Column, queries: list[bytes], zscores: dict[Any, Any]) -> Column:
+def _standardized(column: OutputColumn, queries: list[bytes], zscores: dict[Any, Any]) -> OutputColumn:
     if column.values is None or column.measure.kind == "text":
         return column
-    known = [zscores.get(query, {}).get(column.name.encode()) for query in queries]
-    return column._replace(values=np.array(list(map(_zscore, column.values.tolist(), known))))
+    stats = [zscores.get(query, {}).get(column.name.encode()) for query in queries]
+    return column._replace(values=np.array(list(map(_zscore, column.values.tolist(), stats))))
 
 
-def _zscore(value: float, known: tuple[float, float] | None) -> float:
-    if known is None:
+def _zscore(value: float, stats: tuple[float, float] | None) -> float:
+    if stats is None:
         return MISSING_ZSCORE
-    mean, deviation = known
+    mean, deviation = stats
     if deviation:
         return (value - mean) / deviation
     return 0.0 if value == mean else MISSING_ZSCORE
@@ -474,7 +481,7 @@ def _over_queries(measure: Measure, values: Floats, queries: int) -> float:
 
 
 def _write(text: str) -> None:
-    """Bytes that are no text come out as they came in."""
+    """Invalid UTF-8 is written unchanged."""
     raw = getattr(sys.stdout, "buffer", None)
     if raw is None:
         sys.stdout.write(text)

@@ -10,16 +10,17 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from rankstone.align.alignment import Alignment, Floats
-from rankstone.align.functions import Discount, Functions
+from rankstone.align.elementwise import Discount, Functions
 from rankstone.conventions.averaging import LOWEST_GEOMETRIC
+from rankstone.errors import InputError
 from rankstone.metrics.gains import dcg, ndcg
 from rankstone.metrics.pairs import INFAP_EPSILON, bpref
 from rankstone.metrics.precision import ap, iprec, rr
 from rankstone.metrics.registry import Metric
 from rankstone.metrics.sets import hit_rate, precision, r_precision, recall
 from rankstone.program.graph import Expression
-from rankstone.trec_eval.lists import real, whole
 from rankstone.trec_eval.preferences import Preferences, Scope
+from rankstone.trec_eval.ranked_lists import real, whole
 from rankstone.trec_eval.symbolic import Pairs, SymbolicLists
 
 CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
@@ -29,27 +30,27 @@ Params = tuple[Any, ...]
 Graphs: TypeAlias = Callable[[SymbolicLists, Params], list[Expression]]  # of a value per query, for each of the names
 
 
-class BadParameters(ValueError):  # noqa: N818  it says what is the matter
+class MeasureParameterError(InputError):
     """Parameters that a measure does not take."""
 
 
 class Measure(NamedTuple):
-    """One measure: what it is called, what it reads, how its values are computed, printed and averaged."""
+    """One measure: its name, its input, and how its values are computed, printed and averaged."""
 
     name: str
-    calculate: Callable[[Any, Params], Sequence[Any]]  # a value of each query, for each of the names
+    calculate: Callable[[Any, Params], Sequence[Any]]  # one value per query, for each of the names
     meaning: str
     form: str = ""  # of its parameters: "" for none, "cuts", "shares" (one value each), "numbers", "pairs" (one value)
     params: Params = ()
     over: str = "qrels"  # what it reads: "qrels", "qrels_jg" or "prefs" with the results; "" for the results alone
     kind: str = "float"  # how a value is printed: "float", "count" or "text"
     mean: str = "mean"  # how numbers are put together: "mean", "sum" or "geometric"
-    single: bool = True  # is it printed for each query
+    single: bool = True  # whether it is printed per query
     since: int = 9  # version
 
     @property
     def symbolic(self) -> bool:
-        """Is it a graph, for the core to run; else it reads arrays."""
+        """Whether it is a graph that the core runs; otherwise it reads arrays."""
         return self.over in ("qrels", "qrels_jg") and self.kind != "text"
 
 
@@ -62,18 +63,18 @@ def parameters(measure: Measure, text: str | None) -> Params:
         return tuple(map(real, parts))
     if measure.form == "pairs":
         if any(part.count("=") != 1 for part in parts):
-            raise BadParameters(f"malformed pair parameters in '{text}'")
+            raise MeasureParameterError(f"malformed pair parameters in '{text}'")
         return tuple((name, real(value)) for name, value in (part.split("=") for part in parts))
     cuts = sorted(map(whole if measure.form == "cuts" else real, parts))
     if measure.form == "cuts" and cuts[0] <= 0:
-        raise BadParameters("Negative cutoff detected")
+        raise MeasureParameterError("Negative cutoff detected")
     if len(set(cuts)) < len(cuts):
-        raise BadParameters("duplicate cutoffs detected")
+        raise MeasureParameterError("duplicate cutoffs detected")
     return tuple(cuts)
 
 
 def value_names(measure: Measure, params: Params, text: str | None) -> list[str]:
-    """What the values are called."""
+    """Names of the values."""
     if measure.form == "cuts":
         return [f"{measure.name}_{cut}" for cut in params]
     if measure.form == "shares":
@@ -85,7 +86,7 @@ def value_names(measure: Measure, params: Params, text: str | None) -> list[str]
 
 
 def _engine(metric: Metric, **choices: Any) -> Graphs:
-    """A metric of rankstone's, the same in trec_eval; with cutoffs, once for each of them."""
+    """A metric of rankstone with the same definition as in trec_eval, once per cutoff."""
 
     def calculate(lists: SymbolicLists, params: Params) -> list[Expression]:
         cuts = [{"k": k} for k in params] or [{}]
@@ -102,7 +103,9 @@ def _each(function: Callable[..., Any]) -> Callable[[Any, Params], list[Any]]:
 
 def _geometric(calculate: Graphs) -> Graphs:
     """The logarithms of a measure's values."""
-    return lambda lists, params: [lists.log(lists.maximum(one, LOWEST_GEOMETRIC)) for one in calculate(lists, params)]
+    return lambda lists, params: [
+        lists.log(lists.maximum(value, LOWEST_GEOMETRIC)) for value in calculate(lists, params)
+    ]
 
 
 # -- counts and sets -----------------------------------------------------------------------------------------
@@ -110,13 +113,13 @@ def _geometric(calculate: Graphs) -> Graphs:
 
 def _utility(lists: SymbolicLists, *worth: float) -> Expression:
     if len(worth) != 4:
-        raise BadParameters("utility takes four coefficients")
-    found, retrieved, relevant = lists.hits(), lists.retrieved, lists.relevant
+        raise MeasureParameterError("utility takes four coefficients")
+    hits, retrieved, relevant = lists.hits(), lists.retrieved, lists.relevant
     return (
-        worth[0] * found
-        + worth[1] * (retrieved - found)
-        + worth[2] * (relevant - found)
-        + worth[3] * (lists.setup.collection + found - retrieved - relevant)
+        worth[0] * hits
+        + worth[1] * (retrieved - hits)
+        + worth[2] * (relevant - hits)
+        + worth[3] * (lists.setup.collection + hits - retrieved - relevant)
     )
 
 
@@ -192,7 +195,7 @@ def _eleven_points(lists: SymbolicLists, shares: Params) -> list[Expression]:
 def _infap(lists: SymbolicLists) -> Expression:
     """`infap` with the terms in C's order, which is another last digit."""
     earlier = lists.rank - 1.0
-    relevant, bad = lists.relevant_so_far - 1.0, lists.bad_so_far
+    relevant, bad = lists.relevant_so_far - 1.0, lists.nonrelevant_so_far
     pooled = relevant + bad + lists.running(lists.grade < 0)
     estimate = (relevant + INFAP_EPSILON) / (relevant + bad + 2 * INFAP_EPSILON)
     terms = 1.0 / lists.rank + (earlier / lists.rank) * (pooled / lists.maximum(earlier, 1.0)) * estimate
@@ -212,14 +215,14 @@ def _dcg(lists: SymbolicLists) -> Any:
 
 
 def _ndcg_rel(lists: SymbolicLists, *pairs: Any) -> Expression:
-    """nDCG at each relevant document, averaged; one that was not retrieved has that of the end of the list."""
+    """nDCG at each relevant document, averaged; a document not retrieved has the value at the end of the list."""
     lists = lists.valued(pairs)
     ideal = lists.best()
-    found, best = _running_dcg(lists), lists.at(ideal, _running_dcg(ideal), lists.rank)
-    worth = lists.grade > 0
+    actual, best = _running_dcg(lists), lists.at(ideal, _running_dcg(ideal), lists.rank)
+    gainful = lists.grade > 0
     end = ndcg.declaration.function(lists, negative="signed")
-    total = lists.sum(lists.where(worth, found / best, 0.0))
-    total = total + (lists.judged - lists.sum(worth)) * end.numerator / end.denominator
+    total = lists.sum(lists.where(gainful, actual / best, 0.0))
+    total = total + (lists.judged - lists.sum(gainful)) * end.numerator / end.denominator
     return lists.where(total > 0, total / lists.judged, 0.0)
 
 
@@ -227,9 +230,9 @@ def _rndcg(lists: SymbolicLists, *pairs: Any) -> Expression:
     """nDCG wherever the gain of the best list falls, and at the end of the list, averaged."""
     relevant, lists = lists.relevant, lists.valued(pairs)
     ideal = lists.best()
-    last = (ideal.rank == ideal.spread(ideal.placed)) | (ideal.grade != ideal.at(ideal, ideal.grade, ideal.rank + 1))
-    earned = ideal.at(lists, _running_dcg(lists), ideal.upto(lists))
-    total = ideal.sum(ideal.where(last, ideal.ratio(earned, _running_dcg(ideal)), 0.0))
+    last = (ideal.rank == ideal.broadcast(ideal.placed)) | (ideal.grade != ideal.at(ideal, ideal.grade, ideal.rank + 1))
+    dcg_so_far = ideal.at(lists, _running_dcg(lists), ideal.upto(lists))
+    total = ideal.sum(ideal.where(last, ideal.ratio(dcg_so_far, _running_dcg(ideal)), 0.0))
     beyond = (lists.judged > 0) & (lists.retrieved > lists.judged + 1)
     total = total + lists.where(beyond, _NDCG(lists, ())[0], 0.0)
     points = ideal.sum(last) + beyond
@@ -237,7 +240,7 @@ def _rndcg(lists: SymbolicLists, *pairs: Any) -> Expression:
 
 
 def _running_dcg(lists: SymbolicLists) -> Expression:
-    """What the documents down to each one are worth."""
+    """DCG at the rank of each document."""
     return lists.running(lists.weighed(lists.grade))
 
 
@@ -247,10 +250,10 @@ def _bin_g(lists: SymbolicLists) -> Expression:
 
 
 def _g(lists: SymbolicLists, *pairs: Any) -> Expression:
-    """Gain over the logarithm of what the best list would have earned more by then, over all there was to earn."""
+    """Sum of gains, each over the logarithm of the gain lost so far against the ideal list, over the ideal gain."""
     lists = lists.valued(pairs)
     ideal = lists.best()
-    inside = lists.minimum(lists.rank, lists.spread(ideal.placed))
+    inside = lists.minimum(lists.rank, lists.broadcast(ideal.placed))
     cost = ideal.running(ideal.maximum(ideal.grade, 1.0))
     spent = lists.at(ideal, cost, inside) + (lists.rank - inside)
     terms = lists.grade / lists.log2(2.0 + spent - lists.running(lists.grade))
@@ -266,7 +269,7 @@ def _persistence(pairs: Pairs) -> float:
 
 @lru_cache
 def _chance(p: float) -> Discount:
-    """How likely a person who goes on with probability p comes to a rank."""
+    """Probability that a user who continues with probability p reaches a rank."""
 
     def chance(_: Functions, rank: Floats) -> Floats:
         steps = np.full(int(rank.max(initial=1.0)), p)
@@ -348,7 +351,9 @@ MEASURES: dict[str, Measure] = {
         ),
         Measure("11pt_avg", _eleven_points, "interpolated precision, mean over shares of recall", "numbers", TENTHS),
         Measure("binG", _each(_bin_g), "mean over relevant documents of 1 / log2(2 + others above)"),
-        Measure("G", _each(_g), "gain, discounted by what the best list earns more, over all gain", "pairs"),
+        Measure(
+            "G", _each(_g), "gain discounted by the further gain of the ideal ranking, divided by all gain", "pairs"
+        ),
         Measure(
             "dcg",
             _each(lambda lists, *pairs: _dcg(lists.valued(pairs))),
@@ -382,7 +387,7 @@ MEASURES: dict[str, Measure] = {
         Measure("set_F", _each(_set_f), "harmonic mean of set_P and set_recall", "numbers", (1.0,)),
         _count(
             "num_nonrel_judged_ret",
-            lambda lists: lists.sum(lists.judged_bad),
+            lambda lists: lists.sum(lists.judged_nonrelevant),
             "judged non-relevant documents retrieved",
         ),
         _prefs("prefs_num_prefs_poss", Preferences.possible, "all", "preferences there are", **_SUMMED),

@@ -11,25 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.align.alignment import Floats, Ints
-from rankstone.trec_eval.lists import Lines, Setup
+from rankstone.trec_eval.ranked_lists import Lines, Setup
 
 Matrix = NDArray[np.int32]
 Scope = Literal["all", "both", "one"]  # of preferences: all, with both documents retrieved, with one of them or both
 
 
-class Contradiction(Exception):  # noqa: N818  it says what is the matter
+class ContradictionError(Exception):
     """Judgments of one group that cannot all be true."""
 
 
 @dataclass(eq=False, repr=False)
 class Group:
-    """One person's preferences. Documents are numbered: first those retrieved, by rank, then the others, by name."""
+    """The preferences of one judgment group. Documents are numbered: retrieved ones by rank, then others by name."""
 
     prefers: Matrix  # how often the document of the row is preferred to that of the column
     retrieved: int  # how many documents were
-    document: Ints  # one entry a judgment, by level from the top, then by document
+    document: Ints  # one entry per judgment, by level from the top, then by document
     level: Floats
-    complete: bool  # were all the documents compared with each other
+    complete: bool  # whether all documents were compared with each other
 
     @cached_property
     def counts(self) -> dict[Scope, tuple[int, int]]:
@@ -48,7 +48,7 @@ class Group:
         return fulfilled / possible if possible else 0.0
 
     def levels(self) -> tuple[Ints, Floats]:
-        """Documents and their levels: one entry a judgment, or a document's last if not all were compared."""
+        """Documents and their levels: one entry per judgment, or a document's last if not all were compared."""
         if self.complete:
             return self.document, self.level
         last = dict(zip(self.document.tolist(), self.level.tolist(), strict=True))
@@ -56,16 +56,16 @@ class Group:
         return documents, np.array([last[document] for document in documents.tolist()])
 
     def balanced(self, scope: Scope) -> float:
-        """Share fulfilled, as if as many documents were not relevant as are."""
+        """Share fulfilled, with as many non-relevant documents as relevant ones."""
         retrieved_only = scope == "both"
         documents, levels = self.levels()
         good = levels > 0
         bad = ~good if self.complete else levels == 0
-        found = documents < self.retrieved
-        goods, bads = (int((kind & found).sum() if retrieved_only else kind.sum()) for kind in (good, bad))
+        returned = documents < self.retrieved
+        goods, bads = (int((kind & returned).sum() if retrieved_only else kind.sum()) for kind in (good, bad))
         if goods >= bads:
             fulfilled, possible = self.counts[scope]
-            fulfilled += int((good & found).sum()) * (goods - bads)
+            fulfilled += int((good & returned).sum()) * (goods - bads)
             possible += int(good.sum()) * (goods - bads)
         elif self.complete:
             fulfilled, possible = self._fewer_of_last_level(goods, retrieved_only)
@@ -82,11 +82,11 @@ class Group:
             (self.document[~last], self.document[~last], self.level[~last][:, None] > self.level[~last]),
             (self.document, few, np.ones((len(self.document), len(few)), dtype=bool)),
         ):
-            kept = prefers
+            pairs = prefers
             if retrieved_only:
-                kept = prefers & (upper[:, None] < self.retrieved) & (lower < self.retrieved)
-            fulfilled += int((kept & (upper[:, None] < lower) & (upper[:, None] < self.retrieved)).sum())
-            possible += int(kept.sum())
+                pairs = prefers & (upper[:, None] < self.retrieved) & (lower < self.retrieved)
+            fulfilled += int((pairs & (upper[:, None] < lower) & (upper[:, None] < self.retrieved)).sum())
+            possible += int(pairs.sum())
         return fulfilled, possible
 
     def _fewer_documents(self, bad: Ints, count: int, scope: Scope) -> tuple[int, int]:
@@ -100,7 +100,7 @@ class Group:
 
 
 class Preferences:
-    """The preferences of some queries, by group, beside the order of their documents."""
+    """The preferences of some queries by group, with the ranking of their documents."""
 
     def __init__(self, lines: Lines, queries: Ints, setup: Setup) -> None:
         rank = lines.rank if setup.depth is None else np.where(lines.rank <= setup.depth, lines.rank, 0)
@@ -112,9 +112,11 @@ class Preferences:
             documents, retrieved = _numbered(lines.pair[mine], rank[mine])
             groups = []
             for group in np.unique(lines.group[mine]).tolist():
-                his = lines.group[mine] == group
-                parts = lines.subgroup[mine[his]]
-                groups.append(_group(documents[his], parts, levels[mine[his]], retrieved, int(documents.max()) + 1))
+                inside = lines.group[mine] == group
+                parts = lines.subgroup[mine[inside]]
+                groups.append(
+                    _group(documents[inside], parts, levels[mine[inside]], retrieved, int(documents.max()) + 1)
+                )
             self.queries.append(groups)
 
     def fulfilled(self, scope: Scope) -> Floats:
@@ -145,7 +147,7 @@ class Preferences:
             total = 0.0
             for group in groups:
                 total += share(group)
-            out[at] = total / len(groups) if total > 0 else 0.0  # no number is not above 0
+            out[at] = total / len(groups) if total > 0 else 0.0  # NaN is not above 0
         return out
 
     def by_pair(self, scope: Scope) -> Floats:
@@ -176,7 +178,7 @@ def _group(documents: Ints, parts: Ints, levels: Floats, retrieved: int, size: i
     if complete:
         distinct, first, times = np.unique(documents, return_index=True, return_counts=True)
         if (levels != levels[first][np.searchsorted(distinct, documents)]).any():
-            raise Contradiction("a document has two levels in one group of judgments")
+            raise ContradictionError("a document has two levels in one group of judgments")
         above = levels[first][:, None] > levels[first]
         prefers[np.ix_(distinct, distinct)] = above * np.outer(times, times)
     else:
@@ -186,7 +188,7 @@ def _group(documents: Ints, parts: Ints, levels: Floats, retrieved: int, size: i
             prefers[mine[better], mine[worse]] = 1
         zero = set(documents[levels == 0].tolist())
         if zero & set(documents[levels > 0].tolist()):
-            raise Contradiction("a document has both level 0 and another in one group of judgments")
+            raise ContradictionError("a document has both level 0 and another in one group of judgments")
         prefers = _closed(prefers)
     return Group(prefers, retrieved, documents, levels, bool(complete))
 
@@ -202,7 +204,7 @@ def _closed(prefers: Matrix) -> Matrix:
         reached = further
     np.fill_diagonal(reached, 0.0)
     if ((reached > 0) & (reached.T > 0)).any():
-        raise Contradiction("two documents are each preferred to the other in one group of judgments")
+        raise ContradictionError("two documents are each preferred to the other in one group of judgments")
     return reached.astype(np.int32)
 
 

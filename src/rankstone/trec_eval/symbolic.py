@@ -1,5 +1,5 @@
-"""Symbolic lists in the C program's arithmetic, and what their documents are worth: their grades, or what
-`-m ndcg.1=3,2=9` says."""
+"""Symbolic lists in the C program's arithmetic, and the gains of their documents: grades, or those of
+`-m ndcg.1=3,2=9`."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from typing import cast
 import numpy as np
 
 from rankstone.align.alignment import Alignment, Floats, Ints, Relevance
-from rankstone.align.functions import Depth, Discount, Functions, Values
+from rankstone.align.elementwise import Depth, Discount, Functions, Values
 from rankstone.metrics.gains import DISCOUNTS
 from rankstone.program.core import Table
 from rankstone.program.graph import Expression, Graph, View
-from rankstone.program.ranking import Facts, Ranking
-from rankstone.trec_eval.lists import Setup, whole
+from rankstone.program.ranking import Ranking, StaticFacts
+from rankstone.trec_eval.ranked_lists import Setup, whole
 
-Pairs = tuple[tuple[str, float], ...]  # as the command line has them
-Given = tuple[tuple[int, float], ...]  # grades and their gains
+Pairs = tuple[tuple[str, float], ...]  # from the command line
+Gains = tuple[tuple[int, float], ...]  # grades and their gains
 Levels = list[tuple[int, float, int]]  # each grade, its gain, and how many documents have it
 
 
 class SymbolicLists(Ranking):
-    """One ranked list for each query, or for each of a query's groups of judgments."""
+    """One ranked list per query, or per judgment group of a query."""
 
     def __init__(self, graph: Graph, setup: Setup) -> None:
-        super().__init__(graph, Facts(Relevance(float(setup.level))))
+        super().__init__(graph, StaticFacts(Relevance(float(setup.level))))
         self.setup = setup
 
     def valued(self, pairs: Pairs, *, scaled: bool = False) -> SymbolicLists:
         """The same lists with gains for grades."""
-        given = given_in(pairs, self.setup.version)
+        gains = gains_in(pairs, self.setup.version)
 
         def make(alignment: Alignment) -> Alignment:
-            return valued(alignment, given, scaled)
+            return valued(alignment, gains, scaled)
 
-        view = View((given, scaled), make)
+        view = View((gains, scaled), make)
         return cast("SymbolicLists", self._with(_view=view, space=self.graph.space("placed", view=view)))
 
     def best(self) -> SymbolicLists:
-        """The best list."""
+        """The ideal list."""
         return cast("SymbolicLists", self.ideal())
 
     def at(self, other: Ranking, values: Values, nth: Values) -> Expression:
@@ -86,41 +86,41 @@ def logarithm(_: Functions, rank: Floats) -> Floats:
 # -- gains --------------------------------------------------------------------------------------------------
 
 
-def given_in(pairs: Pairs, version: int) -> Given:
+def gains_in(pairs: Pairs, version: int) -> Gains:
     """The grades among the parameters; version 10 leaves out what is not a number, such as rbp's p."""
     if version >= 10:
         pairs = tuple(pair for pair in pairs if re.fullmatch(r"[+-]?\d+", pair[0]))
     return tuple((whole(name), gain) for name, gain in pairs)
 
 
-def valued(ranked: Alignment, given: Given, scaled: bool) -> Alignment:
+def valued(ranked: Alignment, gains: Gains, scaled: bool) -> Alignment:
     """The same lists with gains for grades; those of the judged documents are the best list's, down to the last above
     0. Scaled: such that all gains of a query lie between 0 and 1."""
-    make = _by_table if given else _by_grade
-    return ranked.remember(("valued", given, scaled), lambda: make(ranked, given, scaled))
+    make = _by_table if gains else _by_grade
+    return ranked.remember(("valued", gains, scaled), lambda: make(ranked, gains, scaled))
 
 
-def _by_grade(ranked: Alignment, _: Given, scaled: bool) -> Alignment:
-    """A document is worth its grade."""
+def _by_grade(ranked: Alignment, _: Gains, scaled: bool) -> Alignment:
+    """The gain of a document is its grade."""
     if scaled:
         plain, highest = valued(ranked, (), False), ranked.ideal_grades[ranked.truth_offsets[:-1]]  # each has a first
         return plain.replace(grade=plain.grade / np.maximum(highest, 1.0)[ranked.query])
-    worth = ranked.ideal_grades > 0
-    offsets = np.append(0, np.cumsum(worth))[ranked.truth_offsets]
-    return _replaced(ranked, np.maximum(ranked.grade, 0.0), ranked.ideal_grades[worth], offsets)
+    positive = ranked.ideal_grades > 0
+    offsets = np.append(0, np.cumsum(positive))[ranked.truth_offsets]
+    return _replaced(ranked, np.maximum(ranked.grade, 0.0), ranked.ideal_grades[positive], offsets)
 
 
-def _by_table(ranked: Alignment, given: Given, scaled: bool) -> Alignment:
-    """Some grades are worth something else; -1 stands for documents that are not judged."""
-    if any(level < 0 for level, _ in given):
+def _by_table(ranked: Alignment, gains: Gains, scaled: bool) -> Alignment:
+    """Gains by grade; grade -1 is an unjudged document."""
+    if any(level < 0 for level, _ in gains):
         ranked = _every_place(ranked)
     gain, best, counts = np.zeros(len(ranked.grade)), [], [0]
     truth = ranked.truth_offsets.tolist()
     for query, (start, stop) in enumerate(pairwise(ranked.placed_offsets.tolist())):
-        levels = _sorted_levels(given, ranked.ideal_grades[truth[query] : truth[query + 1]])
+        levels = _sorted_levels(gains, ranked.ideal_grades[truth[query] : truth[query + 1]])
         ideal = _best(levels)
-        worth = {level: gain for level, gain, _ in reversed(_scaled(levels) if scaled else levels)}
-        gain[start:stop] = [worth.get(level, 0.0) for level in ranked.grade[start:stop].tolist()]
+        gain_of = {level: gain for level, gain, _ in reversed(_scaled(levels) if scaled else levels)}
+        gain[start:stop] = [gain_of.get(level, 0.0) for level in ranked.grade[start:stop].tolist()]
         best += ideal
         counts.append(len(ideal))
     return _replaced(ranked, gain, np.array(best, dtype=np.float64), np.cumsum(counts))
@@ -131,7 +131,7 @@ def _replaced(ranked: Alignment, gain: Floats, best: Floats, offsets: Ints) -> A
 
 
 def _every_place(ranked: Alignment) -> Alignment:
-    """The same lists with all retrieved documents: -1 for one that is not judged."""
+    """The same lists with all retrieved documents: -1 for an unjudged one."""
 
     def fill() -> Alignment:
         offsets = np.append(0, np.cumsum(ranked.retrieved))
@@ -143,19 +143,19 @@ def _every_place(ranked: Alignment) -> Alignment:
     return ranked.remember("every place", fill)
 
 
-def _sorted_levels(given: Given, grades: Floats) -> Levels:
+def _sorted_levels(gains: Gains, grades: Floats) -> Levels:
     counts = np.bincount(grades[grades >= 0].astype(np.int64)).tolist()
     levels = []
-    for at, (level, gain) in enumerate(given):
-        again = any(level == before for before, _ in given[:at])
+    for at, (level, gain) in enumerate(gains):
+        again = any(level == before for before, _ in gains[:at])
         levels.append((level, gain, counts[level] if 0 <= level < len(counts) and not again else 0))
-    known = {level for level, _ in given}
-    levels += [(level, float(level), count) for level, count in enumerate(counts) if level not in known]
+    listed = {level for level, _ in gains}
+    levels += [(level, float(level), count) for level, count in enumerate(counts) if level not in listed]
     return _merge_sorted(levels)
 
 
 def _merge_sorted(levels: Levels) -> Levels:
-    """By gain. trec_eval calls gains equal that differ by less than 1, so the way of sorting decides where they are."""
+    """By gain. For trec_eval, gains that differ by less than 1 are equal: the sort decides their order."""
     if len(levels) < 2:
         return levels
     middle = len(levels) // 2

@@ -44,9 +44,9 @@ def cut(run, rng, count=5):
 def streamed(stream, batches):
     """The result of both passes, the second in another order."""
     for batch in batches:
-        stream.find(batch)
+        stream.first_pass(batch)
     for batch in reversed(batches):
-        stream.count(batch)
+        stream.second_pass(batch)
     return stream.compute()
 
 
@@ -57,6 +57,6 @@ def assert_same(got, want):
     for name in want:
         np.testing.assert_allclose(got.per_query[name], want.per_query[name], rtol=1e-12, atol=1e-15, err_msg=name)
         np.testing.assert_allclose(got[name], want[name], rtol=1e-12, atol=1e-15, err_msg=name)
-        assert got.define(name) == want.define(name)
+        assert got.definitions[name] == want.definitions[name]
     assert got.account == want.account
     assert str(got) == str(want)

@@ -20,7 +20,7 @@ def work(task):
 def main(truth, metrics, paths):
     stream = Stream(truth, metrics)
     with multiprocessing.get_context("spawn").Pool(2) as pool:
-        for name in ("find", "count"):
+        for name in ("first_pass", "second_pass"):
             tasks = [(stream, name, paths[::2]), (stream, name, paths[1::2])]
             for part in pool.imap_unordered(work, tasks):
                 stream.merge(part)

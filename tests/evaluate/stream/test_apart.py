@@ -30,9 +30,9 @@ def batches(count):
 def peak(count):
     stream = Stream({query: {query + n * 1000: 1 for n in range(10)} for query in range(500)}, "ap")
     for batch in batches(count):
-        stream.find(batch)
+        stream.first_pass(batch)
     for batch in batches(count):
-        stream.count(batch)
+        stream.second_pass(batch)
     assert stream.compute().account.judged == 500
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 

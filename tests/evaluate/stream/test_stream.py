@@ -17,6 +17,7 @@ import rankstone as rs
 from rankstone.data import source as extra_module
 from rankstone.evaluate.stream import Stream
 from rankstone.metrics.registry import declared
+from tests.asking import on_metrics
 from tests.table.cases import fed
 
 from .data import assert_same, cut, pair, streamed
@@ -77,7 +78,7 @@ def test_conventions(name):
     truth, run = pair(rng)
     asked = ["precision@5", "recall@5", "ndcg@5", "ap@5", "rr"]
     but = {"convention": name, "ties": "item_desc", "duplicates": "error", "missing": "skip", "extra": "skip"}
-    but["negative"] = "zero"
+    asked, but = on_metrics(asked, {**but, "negative": "zero"})
     assert_same(streamed(Stream(truth, asked, **but), cut(run, rng)), rs.evaluate(truth, run, asked, **but))
 
 
@@ -110,7 +111,7 @@ def test_repeated_items_that_count():
 
 def test_a_truth_with_repeated_items():
     run = rs.columns(query=[1, 1, 2], item=[6, 5, 5], score=[3.0, 2.0, 1.0])
-    for rule, again in (("first", 3), ("count", 2)):
+    for rule, again in (("first", 3), ("count", 2), ("distinct", 2), ("max", 3)):
         truth = rs.columns(query=[1, 1, 1, 2], item=[5, 5, 6, 5], grade=[2, again, 0, 1])
         got = streamed(Stream(truth, ["ndcg", "recall"], truth_duplicates=rule), [run])
         assert_same(got, rs.evaluate(truth, run, ["ndcg", "recall"], truth_duplicates=rule))
@@ -141,8 +142,8 @@ def test_weights():
     truth, run = pair(rng)
     weights = {query: rng.random() for query in truth.query.tolist()}
     stream = Stream(truth, "ap")
-    stream.find(run)
-    stream.count(run)
+    stream.first_pass(run)
+    stream.second_pass(run)
     assert stream.compute(weights)["ap"] == pytest.approx(
         rs.evaluate(truth, run, "ap", weights=weights)["ap"], rel=1e-12
     )
@@ -163,7 +164,7 @@ def over_the_wire(stream):
 def shared_out(empty, batches, seed=0):
     """Both passes by one worker a batch, merged in any order."""
     lottery = random.Random(seed)
-    for work in ("find", "count"):
+    for work in ("first_pass", "second_pass"):
         parts = []
         for batch in batches:
             part = over_the_wire(empty)
@@ -196,10 +197,10 @@ def test_a_worker_without_work():
     truth, run = pair(np.random.default_rng(2))
     stream = Stream(truth, "ap")
     part, idle = over_the_wire(stream), over_the_wire(stream)
-    part.find(run)
+    part.first_pass(run)
     stream.merge(idle).merge(part)
     part, idle = over_the_wire(stream), over_the_wire(stream)
-    part.count(run)
+    part.second_pass(run)
     stream.merge(idle).merge(part).merge(over_the_wire(idle))
     assert_same(stream.compute(), rs.evaluate(truth, run, "ap"))
 
@@ -209,29 +210,29 @@ def test_merging_twice_is_refused():
     halves = cut(run, np.random.default_rng(0), 2)
     stream = Stream(truth, "ap")
     part = over_the_wire(stream)
-    part.find(halves[0])
+    part.first_pass(halves[0])
     stream.merge(part)
     stream.merge(part)  # holds nothing new
-    stream.find(halves[1])
+    stream.first_pass(halves[1])
     with pytest.raises(ValueError, match="both streams hold the same finds"):
         stream.merge(part)
     counting = over_the_wire(stream)
-    counting.count(halves[0])
+    counting.second_pass(halves[0])
     stream.merge(counting)
     with pytest.raises(ValueError, match="both streams hold the same counts"):
         stream.merge(counting)
     late = over_the_wire(stream)
-    late.count(halves[1])
+    late.second_pass(halves[1])
     with pytest.raises(ValueError, match="both streams hold the same counts"):
         stream.merge(late)
-    stream.count(halves[1])
+    stream.second_pass(halves[1])
     assert_same(stream.compute(), rs.evaluate(truth, run, "ap"))
 
 
 def test_merging_what_does_not_fit():
     truth, run = pair(np.random.default_rng(2))
     stream = Stream(truth, "ap")
-    stream.find(run)
+    stream.first_pass(run)
     for other in (Stream(truth, "rr"), Stream({1: {2: 1}}, "ap"), Stream(truth, "ap", missing="skip")):
         with pytest.raises(ValueError, match="differ in their truth, metrics or choices"):
             stream.merge(other)
@@ -239,9 +240,9 @@ def test_merging_what_does_not_fit():
         stream.merge({})
     one, other = (cut(run, np.random.default_rng(0), 2)[at] for at in (0, 1))
     stream, late = Stream(truth, "ap"), Stream(truth, "ap")
-    stream.find(one)
-    stream.count(one)
-    late.find(other)
+    stream.first_pass(one)
+    stream.second_pass(one)
+    late.first_pass(other)
     with pytest.raises(ValueError, match="have not found the same: merge all finds first"):
         stream.merge(late)
 
@@ -250,7 +251,7 @@ def test_a_repeated_item_is_noticed_when_merging():
     stream = Stream({"q": {"a": 1}}, "ap")
     part = over_the_wire(stream)
     for one in (stream, part):
-        one.find({"query": ["q"], "item": ["a"], "score": [1.0]})
+        one.first_pass({"query": ["q"], "item": ["a"], "score": [1.0]})
     with pytest.raises(ValueError, match="query 'q': item 'a' appears twice in the run"):
         stream.merge(part)
 
@@ -261,7 +262,7 @@ def test_all_can_be_forgotten():
     streamed(stream, cut(run, np.random.default_rng(0)))
     old = over_the_wire(stream)
     stream.reset()
-    assert repr(stream) == "Stream(ap; 0 rows found)"
+    assert repr(stream) == "Stream(ap; 0 rows in the first pass)"
     assert_same(streamed(stream, [run]), rs.evaluate(truth, run, "ap"))
     assert_same(old.compute(), stream.compute())
 
@@ -276,7 +277,7 @@ def test_a_state_goes_on_where_it_was(duplicates):
     truth, run = pair(np.random.default_rng(2), text_queries=True)
     one, other = cut(run, np.random.default_rng(0), 2)
     stream = Stream(truth, ASKED, duplicates=duplicates)
-    for work in ("find", "count"):
+    for work in ("first_pass", "second_pass"):
         for batch in (one, other):
             getattr(stream, work)(batch)
             again = Stream(truth, ASKED, duplicates=duplicates)
@@ -289,12 +290,12 @@ def test_a_state_goes_on_where_it_was(duplicates):
 def test_a_state_of_another():
     truth, run = pair(np.random.default_rng(2))
     stream = Stream(truth, "ap")
-    stream.find(run)
+    stream.first_pass(run)
     for other, problem in (
         (Stream(truth, "rr"), "another metrics"),
         (Stream(truth, "ap", missing="skip"), "another choices"),
         (Stream({1: {2: 1}}, "ap"), "another truth"),
-        (rs.Accumulator("ap"), "no state of this accumulator"),
+        (rs.Accumulator("ap"), "its format is 'rankstone stream', not 'rankstone accumulator'"),
     ):
         with pytest.raises(ValueError, match=problem):
             other.load_state_dict(stream.state_dict())
@@ -306,9 +307,9 @@ def test_a_broken_state_is_refused(counted, breaks):
     truth = rs.columns(query=["q", "q", "p"], item=["a", "b", "a"], grade=[1, 2, 1])
     batch = {"query": ["q", "q", "q", "q", "x"], "item": ["c", "a", "b", "b", "a"], "score": [3.0, 2.0, 2.0, 1.0, 1.0]}
     stream = Stream(truth, "ap", duplicates="count")
-    stream.find(batch)
+    stream.first_pass(batch)
     if counted:
-        stream.count(batch)
+        stream.second_pass(batch)
     harmless = {"scores", "repeated_scores", "repeated", "extra", "found", "counted", "counting", "levels", "before"}
     for path, state in breaks(stream.state_dict()):
         again = Stream(truth, "ap", duplicates="count")
@@ -319,7 +320,7 @@ def test_a_broken_state_is_refused(counted, breaks):
             continue
         with pytest.raises(ValueError, match="the state of this stream is broken"):
             again.load_state_dict(state)
-        assert repr(again) == "Stream(ap; 0 rows found)", "it was changed all the same"
+        assert repr(again) == "Stream(ap; 0 rows in the first pass)", "it was changed all the same"
 
 
 def test_a_state_without_finds():
@@ -335,7 +336,7 @@ def test_a_state_without_finds():
 def test_a_batch_that_failed_half_way_cannot_be_saved():
     stream = Stream({"q": {"a": 1}}, "ap")
     with pytest.raises(ValueError, match="score is nan"):
-        stream.find({**BATCH, "score": [1.0, np.nan]})
+        stream.first_pass({**BATCH, "score": [1.0, np.nan]})
     for use in (stream.state_dict, stream.compute, lambda: stream.merge(Stream({"q": {"a": 1}}, "ap"))):
         with pytest.raises(ValueError, match="an earlier batch stopped half-way"):
             use()
@@ -347,7 +348,7 @@ def test_threads_lose_nothing(together):
     truth, run = pair(np.random.default_rng(2), rows=200)
     batches = cut(run, np.random.default_rng(0), 400)
     stream = Stream(truth, "ap", threads=1)
-    for work in (stream.find, stream.count):
+    for work in (stream.first_pass, stream.second_pass):
         together(lambda share, work=work: [work(batch) for batch in batches[share::4]], range(4))
     assert_same(stream.compute(), rs.evaluate(truth, run, "ap"))
 
@@ -359,25 +360,25 @@ BATCH = {"query": ["q", "q"], "item": ["a", "b"], "score": [1.0, 2.0]}
 
 def test_passes_out_of_order():
     stream = Stream({"q": {"a": 1}}, "ap")
-    with pytest.raises(ValueError, match=r"count\(\) before find\(\)"):
-        stream.count(BATCH)
-    stream.find(BATCH)
-    with pytest.raises(ValueError, match="nothing was counted"):
+    with pytest.raises(ValueError, match=r"second_pass\(\) before first_pass\(\)"):
+        stream.second_pass(BATCH)
+    stream.first_pass(BATCH)
+    with pytest.raises(ValueError, match=r"the second pass is missing: pass the batches to second_pass\(\)"):
         stream.compute()
-    stream.count(BATCH)
-    with pytest.raises(ValueError, match=r"find\(\) after count\(\)"):
-        stream.find(BATCH)
+    stream.second_pass(BATCH)
+    with pytest.raises(ValueError, match=r"first_pass\(\) after second_pass\(\)"):
+        stream.first_pass(BATCH)
     assert stream.compute()["ap"] == 1 / 2
-    stream.count(BATCH)
-    with pytest.raises(ValueError, match=r"find\(\) saw 2 rows but count\(\) 4"):
+    stream.second_pass(BATCH)
+    with pytest.raises(ValueError, match=r"first_pass\(\) read 2 rows but second_pass\(\) 4"):
         stream.compute()
 
 
 def test_passes_over_different_rows():
     stream = Stream({"q": {"a": 1}}, "ap")
-    stream.find(BATCH)
-    stream.count({**BATCH, "score": [1.5, 2.0]})
-    with pytest.raises(ValueError, match=r"count\(\) has not seen all the rows that find\(\) saw"):
+    stream.first_pass(BATCH)
+    stream.second_pass({**BATCH, "score": [1.5, 2.0]})
+    with pytest.raises(ValueError, match=r"second_pass\(\) has not seen all the rows that first_pass\(\) saw"):
         stream.compute()
 
 
@@ -397,15 +398,15 @@ def test_passes_over_different_rows():
 def test_bad_batches(change, problem):
     stream = Stream({"q": {"a": 1}}, "ap")
     with pytest.raises((ValueError, TypeError), match=problem):
-        stream.find({**BATCH, **change})
+        stream.first_pass({**BATCH, **change})
 
 
 def test_a_batch_that_failed_half_way():
     stream = Stream({"q": {"a": 1}}, "ap")
     with pytest.raises(ValueError, match="score is nan"):
-        stream.find({**BATCH, "score": [1.0, np.nan]})
+        stream.first_pass({**BATCH, "score": [1.0, np.nan]})
     with pytest.raises(ValueError, match="an earlier batch stopped half-way"):
-        stream.find(BATCH)
+        stream.first_pass(BATCH)
 
 
 def test_nan_of_a_query_that_nobody_judged():
@@ -414,8 +415,8 @@ def test_nan_of_a_query_that_nobody_judged():
 
 
 def test_no_scores():
-    with pytest.raises(ValueError, match="has no score or rank column, and a stream's rows come in any order"):
-        Stream({"q": {"a": 1}}, "ap").find({"query": ["q"], "item": ["a"]})
+    with pytest.raises(ValueError, match="has no score or rank column, and the rows of a stream have no order"):
+        Stream({"q": {"a": 1}}, "ap").first_pass({"query": ["q"], "item": ["a"]})
 
 
 @pytest.mark.parametrize(
@@ -423,7 +424,7 @@ def test_no_scores():
                {"duplicates": "once"}, {"extra": "zero"}, {"convention": "ptranking"}]
 )  # fmt: skip
 def test_choices_that_need_more(choice):
-    with pytest.raises(ValueError, match=r"any order|keeps every query"):
+    with pytest.raises(ValueError, match=r"the rows of a stream have no order|keeps every query"):
         Stream({"q": {"a": 1}}, "ap", **choice)
 
 
@@ -448,13 +449,15 @@ def test_too_many_extra_queries(monkeypatch):
     result = streamed(stream, [{"query": np.arange(9), "item": np.ones(9, int), "score": np.ones(9)}])
     assert result["ap"] == 1
     assert result.account.extra is None
-    assert "more than 3 in the run but not judged" in str(result)
+    assert "more than 3 unjudged (ignored)" in str(result)
 
 
 def test_the_core_forgets_too_many_extra_queries():
     stream = Stream({0: {1: 1}}, "ap")
     for start in (0, 50_000, 100_000):
-        stream.find({"query": np.arange(start, start + 50_000), "item": np.ones(50_000, int), "score": np.ones(50_000)})
+        stream.first_pass(
+            {"query": np.arange(start, start + 50_000), "item": np.ones(50_000, int), "score": np.ones(50_000)}
+        )
         assert (stream._passes._extra is None) == (start == 100_000 or start == 50_000)
 
 
@@ -493,7 +496,7 @@ def test_a_large_truth_of_which_the_run_has_little(text):
     asked = ["ndcg@10", "ap", "rr", "precision@5"]
     truth = rs.columns(query=ids(np.repeat(judged, 3)), item=np.tile([1, 5, 9], len(judged)))
     stream = rs.Stream(truth, asked)
-    for step in (stream.find, stream.count):
+    for step in (stream.first_pass, stream.second_pass):
         for part in np.array_split(np.arange(len(rows)), 7):
             step(rs.columns(query=ids(query[part]), item=item[part], score=score[part]))
     whole = rs.evaluate(truth, rs.columns(query=ids(query), item=item, score=score), asked)

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from rankstone import _core
+from rankstone.data.lines import TextFile
 from rankstone.data.trec import parse_trec
 
 RUN = {"fields": "i-i-n-", "more": True}
@@ -30,7 +31,7 @@ def test_many_pieces():
     for threads in (1, 2, 3, 8):
         (query, item), (score,) = _core.Text(text, **RUN, threads=threads).columns()
         assert list(zip(strings(query), strings(item), score.tolist(), strict=True)) == rows
-    columns = parse_trec(memoryview(text), "run", "a file")
+    columns = parse_trec(TextFile("a file", text), "run")
     query, item = pa.array(columns.query), pa.array(columns.item)
     assert query.type == pa.string()
     assert query.to_pylist() == [row[0] for row in rows]

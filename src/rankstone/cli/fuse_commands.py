@@ -1,0 +1,133 @@
+"""The commands `fuse`, `pool` and `convert`: one run of several, what of them is to be judged, another format."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from rankstone.align.ties import COUNTED
+from rankstone.cli.input import check_stdin, format_of, named, report_skipped, roles_for, truth_of
+from rankstone.cli.options import Add, UsageError, choices_of, screen, share, share_reading, usage
+from rankstone.data.files import FORMATS, all_same_ids, listed, read_run
+from rankstone.fusion.fuse import fuse
+from rankstone.fusion.fusion_choices import PRESETS, decide, find_preset
+from rankstone.fusion.fusion_methods import NORMS, methods
+from rankstone.fusion.pool import pool
+from rankstone.results.export import convert
+
+
+def describe_fuse(add: Add) -> None:
+    add("runs", metavar="[NAME=]RUN", nargs="+", help="files, as for evaluate")
+    add(
+        "--method",
+        default="rrf",
+        metavar="METHOD",
+        type=_method_name,
+        choices=list(methods),
+        help=f"{', '.join(methods)} [default: rrf]",
+    )
+    add("--norm", metavar="NORM", choices=list(NORMS), help=f"normalisation of scores: {', '.join(NORMS)}")
+    add("--weights", metavar="WEIGHTS", help="one per run: 0.7,0.3")
+    add("--depth", type=int, metavar="N", help="only the first N of each list")
+    presets = list(PRESETS)
+    add("-c", "--convention", default="rankstone", metavar="NAME", choices=presets, help=", ".join(presets))
+    choices = "e.g. k=10, missing=lowest, keep=1000"
+    add("-s", "--set", action="append", default=[], metavar="CHOICE=VALUE", help=choices)
+    add("--tag", metavar="TAG", help="last field of a TREC run [default: the method]")
+    _share_pooling(add)
+
+
+def describe_pool(add: Add) -> None:
+    add("runs", metavar="[NAME=]RUN", nargs="+", help="files, as for evaluate")
+    add("--depth", type=int, required=True, metavar="N", help="the first N of each list")
+    add("--truth", metavar="FILE", help="judged items, which are left out")
+    add("--ties", default="item_desc", choices=COUNTED, help="order of tied items [default: item_desc]")
+    _share_pooling(add)
+
+
+def describe_convert(add: Add) -> None:
+    add("source", metavar="FROM")
+    add("target", metavar="TO", help="output file; format by file extension")
+    add("--kind", choices=("truth", "run"), required=True)
+    share_reading(add)
+    _add_to_format(add)
+    share(add, "--on-error")
+
+
+def _share_pooling(add: Add) -> None:
+    share_reading(add)
+    share(add, "--on-error")
+    add("--quiet", action="store_true", help="print no summary")
+    share(add, "-o --output")
+    _add_to_format(add)
+
+
+def _add_to_format(add: Add) -> None:
+    add("--to-format", metavar="FORMAT", help=listed(form.name for form in FORMATS.values() if form.write))
+
+
+def run_fuse(arguments: argparse.Namespace) -> None:
+    """Fuse files into one: to a file, or to standard output as a TREC run."""
+    choices = choices_of(arguments)
+    choices |= {name: getattr(arguments, name) for name in ("norm", "depth") if getattr(arguments, name) is not None}
+    with usage(ValueError, TypeError):
+        decide(methods.find(arguments.method), find_preset(arguments.convention), choices)
+    weights = _weights(arguments.weights)
+    fused = fuse(_runs(arguments), arguments.method, weights=weights, convention=arguments.convention, **choices)
+    target = arguments.output or "-"
+    fused.write(target, arguments.to_format or ("trec" if target == "-" else None), tag=arguments.tag)
+    if target != "-" and not arguments.quiet:
+        print(fused.render(verbose=True, width=screen()))
+
+
+def run_pool(arguments: argparse.Namespace) -> None:
+    """Pool files: to a file, and how many items there are on the screen."""
+    runs, truth = _runs(arguments), None
+    if arguments.truth:
+        truth, *alike = all_same_ids(truth_of(arguments, arguments.runs, arguments.on_error), list(runs.values()))
+        runs = dict(zip(runs, alike, strict=True))
+    pooled = pool(runs, arguments.depth, truth, ties=arguments.ties)
+    if arguments.output:
+        pooled.write(arguments.output, arguments.to_format or ("trec" if arguments.output == "-" else None))
+    if arguments.output != "-" and not arguments.quiet:
+        print(pooled.render(width=screen()))
+
+
+def run_convert(arguments: argparse.Namespace) -> None:
+    """Write a file in another format."""
+    read = convert(
+        arguments.source,
+        arguments.target,
+        arguments.kind,
+        source_format=format_of(arguments, arguments.kind),
+        target_format=arguments.to_format,
+        columns=roles_for(arguments, arguments.kind, arguments.source, []),
+        on_error=arguments.on_error,
+    )
+    report_skipped(arguments.source, read)
+
+
+def _runs(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The runs by name, with ids of one kind."""
+    check_stdin([*arguments.runs, getattr(arguments, "truth", None)])
+    paths = named(arguments.runs)
+    read = []
+    for path in paths.values():
+        columns, form = roles_for(arguments, "run", path, []), format_of(arguments, "run")
+        read.append(read_run(path, format=form, columns=columns, on_error=arguments.on_error))
+        report_skipped(path, read[-1])
+    return dict(zip(paths, all_same_ids(read[0], read[1:]), strict=True))
+
+
+def _method_name(word: str) -> str:
+    """The name of a method by any of its aliases; an unknown word unchanged, so that argparse lists the choices."""
+    return methods.names.get(word.lower(), word)
+
+
+def _weights(word: str | None) -> list[float] | None:
+    if word is None:
+        return None
+    try:
+        return [float(part) for part in word.split(",")]
+    except ValueError:
+        raise UsageError(f"--weights {word}: write a number for each run: 0.7,0.3") from None

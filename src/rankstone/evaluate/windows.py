@@ -1,0 +1,325 @@
+"""Windows of time: parsing of times and durations, and estimates with intervals over the lists of a window."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from datetime import datetime, timedelta, timezone
+from numbers import Real
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from rankstone.align import state as saved
+from rankstone.align.alignment import Bools, Floats, Ints
+from rankstone.align.elementwise import Values
+from rankstone.conventions.plan import Plan
+from rankstone.errors import InputError, InputTypeError
+from rankstone.evaluate.means import ExactSum, Sums, mean_from, sums_of
+from rankstone.evaluate.values import measure
+from rankstone.program.ranking import Finish
+from rankstone.results.answer import Answer, Readable, table_of
+from rankstone.results.definition import ByMetric, Definition, summarize
+from rankstone.results.schema import stamp
+
+Time: TypeAlias = float | str | datetime | np.datetime64  # 1704067200, "2024-01-01T00:00:00", datetime(2024, 1, 1)
+Span: TypeAlias = float | str | timedelta  # 3600, "1h", timedelta(hours=1)
+
+NUMBERS, ZONELESS, ZONED = KINDS = ("numbers", "times without a zone", "times with a zone")
+_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_PART = rf"(\d+(?:\.\d+)?)\s*({'|'.join(sorted(_UNITS, key=len, reverse=True))})"
+UNUSED = (
+    "late lists", "late outcomes", "outcomes before their list", "outcomes without a list", "outcomes far ahead",
+    "lists taken back", "outcomes merged too late",
+)  # fmt: skip
+_NUMBERS = ("metric", "mean", "low", "high", "lists")  # the columns of a WindowResult, after those of the segment
+
+
+class Impression(NamedTuple):
+    """A list that was served, and its feedback so far."""
+
+    time: float
+    items: list[Any]
+    segment: Any
+    feedback: dict[Any, float]
+    scores: list[float] | None
+
+    @property
+    def returned(self) -> list[Any] | dict[Any, float]:
+        """The items best first, or with their scores."""
+        return self.items if self.scores is None else dict(zip(self.items, self.scores, strict=True))
+
+    @classmethod
+    def read(cls, segment_of: Callable[[object], object], *row: Values) -> Impression:
+        """A list from a state."""
+        time, items, segment, feedback, scores = row
+        returned = saved.items({"items": items}, "items")
+        if scores is not None:
+            scores = saved.floats({"scores": scores}, "scores", len(set(returned))).tolist()
+        grades = {item: finite("grade", grade) for item, grade in feedback}
+        return cls(finite("time", time), returned, segment_of(segment), grades, scores)
+
+
+def is_pair(item: object) -> bool:
+    """Whether it is an item with its score."""
+    return (
+        isinstance(item, (tuple, list))
+        and len(item) == 2
+        and isinstance(item[1], (Real, np.number))
+        and not isinstance(item[1], bool)
+    )
+
+
+def listed_items(items: object) -> tuple[list[Any], list[float] | None]:
+    """The items of a list, and their scores if there are any."""
+    if isinstance(items, (str, bytes, Set)) or not isinstance(items, Iterable):
+        raise InputTypeError(f"its items are {items!r}; give them in a list, best first, or as {{item: score}}")
+    if isinstance(items, Mapping):
+        return list(items), list(map(_score, items, items.values()))
+    returned = items.tolist() if isinstance(items, np.ndarray) else list(items)
+    pairs = [is_pair(item) for item in returned]
+    if not any(pairs):
+        return returned, None
+    if not all(pairs):
+        without, with_score = returned[pairs.index(False)], returned[pairs.index(True)]
+        raise InputError(f"item {without!r} has no score, but {with_score!r} seems to")
+    return [item for item, _ in returned], [_score(item, score) for item, score in returned]
+
+
+def _score(item: Any, score: Any) -> float:
+    number = float(score) if isinstance(score, (Real, np.number)) else math.nan
+    if math.isnan(number):
+        raise InputError(f"item {item!r}: score {score!r} is not a number")
+    return number
+
+
+class Estimate(NamedTuple):
+    """A mean and its confidence interval, which is NaN for less than two lists.
+
+    Attributes
+    ----------
+    mean : float
+        The mean over the lists.
+    low, high : float
+        Ends of the interval.
+    lists : int
+        Number of lists that are averaged.
+    """
+
+    mean: float
+    low: float
+    high: float
+    lists: int
+
+
+class WindowResult(ByMetric[Estimate], Readable):
+    """Estimates by metric, over the lists served after `start` and up to `end`. What `Online.compute` returns.
+
+    Attributes
+    ----------
+    by : dict
+        The estimates of each segment, by segment and metric.
+    segment_keys : tuple of str
+        The keywords that make a segment, as in `Online(by=...)`.
+    start, end : float
+        The window, in seconds or in the unit of the times.
+    confidence : float
+        Confidence level of the intervals.
+    counters : dict
+        `Online.counters` at the time of `compute`.
+    definitions : dict
+        The definition of each metric.
+    """
+
+    def __init__(
+        self,
+        estimates: dict[str, Estimate],
+        by: Mapping[Any, dict[str, Estimate]],
+        named: str | list[str] | None,
+        start: float,
+        end: float,
+        kind: str | None,
+        confidence: float,
+        counters: dict[str, int],
+        definitions: dict[str, Definition],
+    ) -> None:
+        super().__init__(estimates, definitions)
+        self.by, self.segment_keys, self.start, self.end = by, segment_keys(named), start, end
+        self.confidence, self.counters = confidence, counters
+        self._named, self._kind = named, kind
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """Columns: the keys of the segment, None for all lists; then metric, mean, low, high and lists."""
+        keys = [(key,) if isinstance(self._named, str) else tuple(key) for key in self.by]
+        every = zip([(None,) * len(self.segment_keys), *keys], [self._found, *self.by.values()], strict=True)
+        rows = [(*key, label, *estimate) for key, estimates in every for label, estimate in estimates.items()]
+        return {name: [row[at] for row in rows] for at, name in enumerate((*self.segment_keys, *_NUMBERS))}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the table, the window, the counters and the definitions."""
+        return {
+            **stamp("window"),
+            "start": None if self.start == -math.inf else self.start,
+            "end": None if self.end == -math.inf else self.end,
+            "confidence": self.confidence,
+            "estimates": self._columns(),
+            "counters": dict(self.counters),
+            "definitions": {label: definition.to_dict() for label, definition in self.definitions.items()},
+        }
+
+    def _answer(self) -> Answer:
+        """The table, the counters of unused events, and the definitions."""
+        columns = self._columns()
+        for key in self.segment_keys:
+            columns[key] = ["all" if value is None else str(value) for value in columns[key]]
+        for name in ("mean", "low", "high"):
+            columns[name] = [f"{value:.4f}" for value in columns[name]]
+        columns["lists"] = [f"{lists:,}" for lists in columns["lists"]]
+        after = "" if self.start == -math.inf else f" after {written(self.start, self._kind)}"
+        upto = "" if self.end == -math.inf else f" up to {written(self.end, self._kind)}"
+        unused = [f"{name}: {self.counters[name]:,}" for name in UNUSED if self.counters[name]]
+        return Answer(
+            table_of(columns),
+            f"lists served{after}{' and' * bool(after)}{upto}; low and high: {100 * self.confidence:g} % intervals",
+            [*([f"not used: {'; '.join(unused)}"] if unused else []), *summarize([*self.definitions.values()])],
+            align="<" * (len(self.segment_keys) + 1),
+        )
+
+
+def estimate_of_all(plan: Plan, recommendations: Values, inside: slice | list[int], confidence: float) -> Estimate:
+    """A metric over all lists at once; its interval is a jackknife over groups of lists."""
+    from rankstone.statistics import student, without_groups  # a quick start: SciPy takes long
+
+    lists = np.arange(len(recommendations))[inside]
+
+    def mean(subset: Ints) -> tuple[float, int]:
+        values = measure(plan, recommendations.only(subset))
+        sums = sums_of(plan, values, None, ExactSum).rounded()
+        return float(mean_from(plan, sums, values.ratio.finish)), sums.queries
+
+    whole, count = mean(lists)
+    many = min(plan.jackknife_groups, len(lists))
+    groups = np.arange(len(lists)) * many // max(len(lists), 1)
+    without = [mean(lists[groups != group])[0] for group in range(many)]
+    if len(without) < 2 or not np.isfinite([whole, *without]).all():
+        return Estimate(whole, math.nan, math.nan, count)
+    ends = student(without_groups(whole, without, groups), groups).interval(confidence)
+    lowest, highest = plan.metric.declaration.bounds
+    return Estimate(whole, max(float(ends[0]), lowest), min(float(ends[1]), highest), count)
+
+
+def estimate(
+    plan: Plan, finish: Finish | None, top: Floats, bottom: Floats, weights: Floats, counted: Bools, confidence: float
+) -> Estimate:
+    """The ratio of two weighted sums, and its interval."""
+    top, bottom, weights = top[counted], bottom[counted], weights[counted]
+    numerator, denominator = float(ExactSum(weights * top)), float(ExactSum(weights * bottom))
+    mean = mean_from(plan, Sums(numerator, denominator, len(top)), finish)
+    # The effective sample size (Kish): with equal weights, the number of lists.
+    size = float(ExactSum(weights)) ** 2 / float(ExactSum(weights**2)) if len(top) else 0.0
+    if size - 1 < 1e-9 or denominator == 0:
+        return Estimate(mean, math.nan, math.nan, len(top))
+    lowest, highest = plan.metric.declaration.bounds
+    ratio = numerator / denominator
+    if finish is None and (lowest, highest) == (0, 1) and (bottom == 1).all() and np.isin(top, (0, 1)).all():
+        from rankstone.statistics import proportion_interval  # a quick start: SciPy takes long
+
+        low, high, *_ = proportion_interval(ratio * size, size, confidence)  # has a width for two hits in two lists
+    else:
+        low, high = _student(ratio, weights * (top - ratio * bottom) / denominator, size, confidence)
+    if finish is not None:
+        low, high = sorted((float(finish(max(low, 0.0))), float(finish(high))))
+    return Estimate(mean, max(low, lowest), min(high, highest), len(top))
+
+
+@np.errstate(over="ignore")  # beyond the range of floats, the interval is infinite
+def _student(ratio: float, residuals: Floats, size: float, confidence: float) -> tuple[float, float]:
+    """Student's interval of a ratio, by the delta method."""
+    from scipy.special import stdtrit
+
+    deviation = math.sqrt(float(ExactSum(residuals**2)) * size / (size - 1))
+    reach = float(stdtrit(size - 1, (1 + confidence) / 2)) * deviation
+    return ratio - reach, ratio + reach
+
+
+def segment_keys(by: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The keywords that make a segment, checked."""
+    if by is not None and not isinstance(by, (str, Sequence)):
+        raise InputTypeError(f"by={by!r}; give the segment keywords of log_impression: a name, or a list of names")
+    keys = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    reserved = {"list_id", "items", "time", "self", *_NUMBERS} & set(keys)
+    if reserved or len(set(keys)) < len(keys) or (by is not None and not keys):
+        raise InputError(f"by={by!r}; give the segment keywords of log_impression, each once" + "".join(
+            f"; {key!r} is reserved" for key in sorted(reserved)
+        ))  # fmt: skip
+    return keys
+
+
+# -- times and durations -----------------------------------------------------------------------------------------
+
+
+def finite(name: str, value: Any) -> float:
+    """A finite number, or an error."""
+    if isinstance(value, str):
+        raise InputError(f"{name} {value!r} is text, not a number")
+    number = float(value)
+    if not math.isfinite(number):
+        raise InputError(f"{name} {value!r} is not a finite number")
+    return number
+
+
+def read_time(time: Time) -> tuple[float, str]:
+    """A time in seconds, and its kind. A time without a zone is in UTC."""
+    if isinstance(time, np.datetime64):
+        time = time.astype("datetime64[us]").item()
+    if isinstance(time, str):
+        time = _from_text(time)
+    if isinstance(time, datetime):
+        zoned = time.tzinfo is not None
+        return (time if zoned else time.replace(tzinfo=timezone.utc)).timestamp(), ZONED if zoned else ZONELESS
+    try:
+        return finite("time", time), NUMBERS
+    except TypeError:
+        raise InputTypeError(f"time {time!r} is not a time; {_TIMES}") from None
+
+
+_TIMES = "give a number, a datetime, or text such as '2024-01-01T12:00:00'"
+
+
+def _from_text(text: str) -> datetime:
+    try:
+        if not re.match(r"\d{4}-", text):  # 20240101 may be a number, too
+            raise InputError
+        return datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text))  # Python 3.10 does not parse the Z
+    except ValueError:
+        raise InputError(f"time {text!r} is not a time; {_TIMES}") from None
+
+
+def read_span(name: str, span: Span, endless: bool = False) -> float:
+    """A duration in seconds, or in the unit of the times."""
+    if isinstance(span, timedelta):
+        seconds = span.total_seconds()
+    elif isinstance(span, str):
+        if not re.fullmatch(rf"\s*({_PART}\s*)+", span):
+            raise InputError(f"{name}={span!r}; write it as '1h', '30min' or '1d 12h' (units: {', '.join(_UNITS)})")
+        seconds = sum(float(number) * _UNITS[unit] for number, unit in re.findall(_PART, span))
+    elif isinstance(span, (Real, np.number)):
+        seconds = float(span)
+    else:
+        raise InputTypeError(f"{name}={span!r}; give a number, a timedelta, or text such as '1h'")
+    if not (0 < seconds < math.inf or (endless and seconds == math.inf)):
+        raise InputError(f"{name}={span!r}; give a time above 0")
+    return seconds
+
+
+def has_unit(span: Any) -> bool:
+    """Whether a duration has a unit, and is not in the unit of the times."""
+    return isinstance(span, (str, timedelta))
+
+
+def written(seconds: float, kind: str | None) -> str:
+    """A time as text."""
+    if kind in (ZONELESS, ZONED) and 0 <= seconds < 1e11:
+        return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S" + " UTC" * (kind == ZONED))
+    return f"{seconds:.15g}"
