@@ -9,10 +9,11 @@ import contextlib
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
-from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, TypeGuard
+from typing import Any, BinaryIO, Literal, TypeAlias, TypeGuard
 
 from rankstone.data.arrow import Table, as_text, is_table, is_whole, movable, pyarrow
 from rankstone.data.columns import Columns
@@ -32,6 +33,7 @@ from rankstone.data.lines import (
 )
 from rankstone.data.lists import Lists
 from rankstone.data.roles import RoleMap, check_role_map, has_positions, roles_of
+from rankstone.data.tool_formats import TOOLS, ReadRequest, ToolFormat, detect_tool, noted, read_tool
 from rankstone.data.trec import NOT_TREC, looks_letor, looks_trec, read_letor, read_scores, read_trec, write_trec
 from rankstone.errors import Advice, FileError, Hint, InputError, NoRowsError, show
 from rankstone.progress import watched
@@ -41,16 +43,6 @@ OnError = Literal["stop", "skip"]
 ColumnNames: TypeAlias = "Mapping[str, str | int | None]"  # {"query": "user_id", "item": "movie", "grade": None}
 _FIELDS = re.compile(rb'[\s,:"{}\[\]]+')  # between words of a line
 _LINES = 1 << 16  # bytes that are enough to detect most formats
-
-
-class ReadRequest(NamedTuple):
-    """What to read from a file, and how."""
-
-    kind: str  # "truth" or "run"
-    role_map: RoleMap
-    skip: bool  # skip bad lines
-    path: str
-    features: str | None  # the LETOR file whose rows the scores belong to
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +71,10 @@ class Format:
     write: Callable[[Table, BinaryIO, str, str], None] | None = None  # table, stream, kind, tag
     bad_ids: Mapping[str, str] = field(default_factory=dict)  # by role, a pattern of ids that cannot be read back
     sql: str = ""  # DuckDB function that reads it
+    sample: Callable[[TextFile], Any] | None = None  # the first of its objects, by which tools' formats are detected
+    entries: Callable[[TextFile, Sequence[str]], Iterator[Any]] | None = None  # its objects, at a path
+    ids: Callable[[list[Any]], Any] | None = None  # a column of ids in its objects
+    tool: bool = False  # is it the format of a tool, in a file of another format
 
 
 def _tables() -> Any:
@@ -114,12 +110,40 @@ def _delimited(name: str, separator: str, may: Callable[[bytes], bool]) -> Forma
     return replace(
         plain, endings=(name,), sure=True, sql="read_csv", bad_ids={"query": "^$", "item": "^$"}, header=1,
         table=lambda data: _tables().read_any(data, separator),
+        sample=lambda text: _tables().sample_of(text, separator),
+        entries=lambda text, path: _tables().entries(text, separator), ids=lambda words: _tables().ids_of(words),
         write=lambda table, stream, *_: _tables().write_delimited(table, stream, separator),
     )  # fmt: skip
 
 
 def _which_json(head: bytes) -> str:
     return str(_json().which_json(head))
+
+
+def _json_sample(text: TextFile) -> Any:
+    return _json().sample_of(text.head(_LINES))
+
+
+def _json_entries(text: TextFile, path: Sequence[str]) -> Any:
+    return _json().entries_at(text, path)
+
+
+def _tool(tool: ToolFormat) -> Format:
+    """The format of a tool, in a file of JSON, CSV or Parquet."""
+
+    def read(text: TextFile, request: ReadRequest) -> Columns | Lists:
+        around = _detect_plain(text, request.kind, {})
+        if around.sample is None or around.entries is None:
+            raise FileError(text.name, f"is {around.name}, and {tool.title} files are not")
+        if tool.table is not None:
+            return noted(tool, request.kind, _json().read_columns(text, request.kind, tool.table), text.name)
+        if tool.plain:
+            with contextlib.suppress(FileError):
+                return noted(tool, request.kind, around.read(text, request), text.name)
+        entries, ids = partial(around.entries, text), around.ids or _json().id_column
+        return read_tool(tool, text.name, request, around.sample(text), entries, ids)
+
+    return Format(tool.name, tool.title, (), read, kinds=tool.kinds, note=tool.refusal, tool=True)
 
 
 _FORMATS = (
@@ -138,7 +162,7 @@ _FORMATS = (
         lambda text, request: _json().Reader(text.name, request.kind, request.role_map, request.skip)(text),
         sure=True, columns=True, sql="read_json", looks=lambda line, kind, name: line.startswith((b"{", b"[{")),
         table=lambda data: _json().arrow_json.read_json(data),
-        which=_which_json, batches=lambda *files: _json().open_json(*files),
+        which=_which_json, batches=lambda *files: _json().open_json(*files), sample=_json_sample, entries=_json_entries,
         write=lambda table, stream, *_: _json().write_jsonl(table, stream),
     ),
     Format(
@@ -146,6 +170,7 @@ _FORMATS = (
         lambda text, request: _json().Reader(text.name, *request[:3], queries=True)(text),
         sure=True, sql="read_json", which=_which_json, batches=lambda *files: _json().open_json(*files, queries=True),
         table=lambda data: _json().arrow_json.read_json(data), objects=True,
+        sample=_json_sample, entries=_json_entries,
     ),
     Format(
         "parquet", "Parquet", ("parquet", "pq"),
@@ -155,6 +180,7 @@ _FORMATS = (
         sure=True, columns=True, sql="read_parquet", magic=b"PAR1",
         table=lambda data: _parquet().parquet.read_table(data),
         count=lambda path: int(_parquet().parquet.read_metadata(path).num_rows),
+        sample=lambda text: _parquet().sample_of(text), entries=lambda text, path: _parquet().entries(text),
         batches=lambda *files: _parquet().open_parquet(*files),
         several=lambda source, request: _parquet().read_parquet(
             request.path, source, request.kind, request.role_map, request.skip
@@ -174,14 +200,17 @@ _FORMATS = (
         kinds=("run",), note="; a LETOR file is the truth that goes with it",
     ),
 )  # fmt: skip
-FORMATS: Mapping[str, Format] = {form.name: form for form in _FORMATS}
+FORMATS: Mapping[str, Format] = {form.name: form for form in (*_FORMATS, *map(_tool, TOOLS))}
 
 
 def named_format(name: str | None) -> Format | None:
-    """The format of this name, or None for none."""
-    if name is not None and name not in FORMATS:
+    """The format of this name, or None for none. Behind a colon is the run that is meant: `mteb:default/test`."""
+    if name is None:
+        return None
+    base, _, part = name.partition(":")
+    if base not in FORMATS or (part and not FORMATS[base].tool):
         raise InputError(f"unknown format {name!r}; choose from {', '.join(FORMATS)}")
-    return None if name is None else FORMATS[name]
+    return FORMATS[base]
 
 
 def by_magic(data: Data) -> Format | None:
@@ -190,7 +219,14 @@ def by_magic(data: Data) -> Format | None:
 
 
 def detect_format(text: TextFile, kind: str, role_map: RoleMap) -> Format:
-    """The format of a file, by extension and first lines; one with columns, if the caller passes column positions."""
+    """The format of a file, by extension and content; that of a tool, if the caller names no columns."""
+    plain = _detect_plain(text, kind, role_map)
+    tool = None if role_map or plain.sample is None else detect_tool(text.name, plain.sample(text))
+    return plain if tool is None or (tool.plain and kind not in tool.kinds) else FORMATS[tool.name]
+
+
+def _detect_plain(text: TextFile, kind: str, role_map: RoleMap) -> Format:
+    """By extension and first lines; a format with columns, if the caller passes column positions."""
     if proven := by_magic(text.data):
         return proven
     name, ending, heads = os.path.basename(text.name).lower(), ending_of(text.name), _heads(text)
@@ -407,7 +443,8 @@ def read_side(
     if on_error not in ("stop", "skip"):
         raise InputError(f"unknown on_error {on_error!r}; choose from stop, skip")
     role_map = check_role_map(columns, kind)
-    request = ReadRequest(kind, role_map, on_error == "skip", name, None if features is None else os.fspath(features))
+    rows = None if features is None else os.fspath(features)
+    request = ReadRequest(kind, role_map, on_error == "skip", name, rows, (named or "").partition(":")[2])
     with watched(f"reading {name}"):
         return replace(_read_any(name, form, request), path=name)
 
@@ -430,12 +467,25 @@ def _read_any(name: str, form: Format | None, request: ReadRequest) -> Columns |
     text = open_text(name)
     if len(text.data) == 0:
         raise FileError(text.name, "is empty")
-    text = text if by_magic(text.data) else with_newlines(text)
+    text = text if by_magic(text.data) else _without_request(with_newlines(text))
     form = form or detect_format(text, kind, role_map)
     _check_columns(role_map, form, text.name)
+    if not form.kinds:
+        raise FileError(text.name, form.note)
     if kind not in form.kinds:
-        raise FileError(text.name, f"a {form.title} file is a {form.kinds[0]}, not a {kind}{form.note}")
+        raise FileError(text.name, f"is a {form.kinds[0]} ({form.title}), not a {kind}{form.note}")
     return form.read(text, request)
+
+
+_REQUEST = re.compile(rb"\s*(?:GET|POST|PUT)\s+\S+\s*\n")
+
+
+def _without_request(text: TextFile) -> TextFile:
+    """The same, without a first line such as `POST /index/_rank_eval`, as consoles of search engines have it."""
+    request = _REQUEST.match(text.head(_LINES))
+    if request is None:
+        return text
+    return TextFile(text.name, text.whole[text.start + request.end() :], 1 + request[0].count(b"\n"))
 
 
 def is_table_file(path: str) -> bool:
