@@ -20,7 +20,8 @@ import pytest
 import rankstone as rs
 from rankstone.data import lines as text_files
 from rankstone.data.columns import Columns
-from rankstone.data.files import FORMATS, read_run, read_truth, same_ids
+from rankstone.data.files import read_run, read_truth, same_ids
+from rankstone.data.formats import FORMATS
 from rankstone.errors import FileError, NoRowsError
 from rankstone.evaluate.stream import evaluate_file
 

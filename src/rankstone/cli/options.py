@@ -69,7 +69,7 @@ def share(add: Add, *options: str) -> None:
 
 def share_reading(add: Add) -> None:
     """Add what says how to read files."""
-    from rankstone.data.files import FORMATS, listed
+    from rankstone.data.formats import FORMATS, listed
 
     share(add, "--columns")
     formats = f"format of the files: {listed(FORMATS)}; run=trec for one side [default: by content]"

@@ -76,10 +76,10 @@ def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 class Document:
     """Goes through a document whose bytes come in pieces."""
 
-    def __init__(self, name: str, pieces: Iterator[bytes], first: int = 1) -> None:
+    def __init__(self, name: str, pieces: Iterator[bytes], first: int = 1, checked: bool = True) -> None:
         self.name, self._pieces = name, pieces
         self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
-        self._scan = json.JSONDecoder(object_pairs_hook=distinct_keys).raw_decode
+        self._scan = json.JSONDecoder(object_pairs_hook=distinct_keys if checked else None).raw_decode
         self._text, self._at = "", 0
         self._line, self._counted = first, 0  # the number of a line, and up to where lines were counted
 
@@ -235,9 +235,12 @@ def sample_of(head: bytes) -> Any:
         return None
 
 
-def entries_at(text: TextFile, path: Sequence[str]) -> Iterator[Entry]:
-    """The values at a path of a document, or of each of several that follow one another, as lines do."""
-    document = Document(text.name, _pieces(text), text.first)
+def entries_at(text: TextFile, path: Sequence[str], checked: bool = True) -> Iterator[Entry]:
+    """The values at a path of a document, or of each of several that follow one another, as lines do.
+
+    checked: raise for a key that is twice in one of the objects there.
+    """
+    document = Document(text.name, _pieces(text), text.first, checked)
     while document.peek():
         yield from document.walk(path)
 
@@ -249,12 +252,12 @@ def _pieces(text: TextFile) -> Iterator[bytes]:
 
 def read_columns(text: TextFile, kind: str, columns: Callable[[Any], Mapping[str, Any]]) -> Columns | Lists:
     """A document that is a table; columns: those of the document, by name."""
-    document = next(entries_at(text, ()))
     try:
+        document = _object(bytes(text.view()))
         with convertible("a column"):
-            return from_table(pyarrow.table(dict(columns(document.value))), kind, None)
+            return from_table(pyarrow.table(dict(columns(document))), kind, None)
     except (RowError, ValueError, TypeError) as error:
-        raise FileError(text.name, str(error), document.line) from None
+        raise FileError(text.name, str(error)) from None
 
 
 # -- a query's items: ids, {item: score}, pairs [item, score], or objects with an id and a score -------------

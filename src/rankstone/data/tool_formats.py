@@ -7,35 +7,22 @@ where the entries are, and which lists are in an entry.
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
+from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rankstone.data import lines
-from rankstone.data.arrow import distinct
-from rankstone.data.lines import Entry, FileRows, ListRow, RowError
-from rankstone.data.lists import Lists
-from rankstone.data.roles import RoleMap, find, find_side
-from rankstone.errors import Advice, FileError, Hint, show
+from rankstone.data.lines import Entry, ListRow, RowError
+from rankstone.data.roles import find, find_side
+from rankstone.data.tool_writers import write_mteb, write_opensearch, write_rank_eval, write_rows
+from rankstone.errors import show
 
 Path = tuple[str, ...]  # keys of a JSON document; `*` is each of them
 Extract = Callable[[Entry], Iterable[ListRow]]  # the lists of an entry; a query of None is numbered
-
-
-class ReadRequest(NamedTuple):
-    """What to read from a file, and how."""
-
-    kind: str  # "truth" or "run"
-    role_map: RoleMap
-    skip: bool  # skip bad lines
-    path: str
-    features: str | None  # the LETOR file whose rows the scores belong to
-    part: str = ""  # the run that is meant, in a file with several
 
 
 class ToolFormat(NamedTuple):
@@ -47,6 +34,7 @@ class ToolFormat(NamedTuple):
     truth: Extract | None = None
     run: Extract | None = None
     refusal: str = ""  # for what is neither
+    fields: tuple[str, ...] = ()  # of each item's object; where there are more in a file, one may be there twice
     part: Callable[[Entry], str] | None = None  # the run of an entry, in a file with several
     table: Callable[[Any], Mapping[str, Any]] | None = None  # the columns of a document that is a table
     plain: bool = False  # is it read as the file around it, where that is enough
@@ -54,6 +42,7 @@ class ToolFormat(NamedTuple):
     by_item: bool = False  # has an entry of a run an item, not a list
     ordered: bool = False  # lists are in the order in which they were shown, whatever their scores are
     note: str = ""  # what else to know of it as a truth
+    write: Callable[[Any, str, str], Iterable[str]] | None = None  # the text of a table of rows, a kind and a tag
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -100,6 +89,9 @@ def pick(objects: Sequence[Any], name: str) -> list[Any]:
         return [get(one, name) for one in objects]
 
 
+_PLAIN = re.compile(r"[0-9. ]*")  # numbers that `float` reads as they are written
+
+
 def numbers(values: Iterable[Any], role: str) -> list[float]:
     """Numbers, or texts of numbers, as OpenSearch writes them."""
     values = list(values)
@@ -107,6 +99,9 @@ def numbers(values: Iterable[Any], role: str) -> list[float]:
         floats = list(map(float, values))
         if all(map(math.isfinite, floats)):  # as most are
             return floats
+    elif {*map(type, values)} == {str} and _PLAIN.fullmatch("".join(values)):
+        with contextlib.suppress(ValueError):
+            return list(map(float, values))
     return [lines.to_number(value if isinstance(value, str) else str(value), role) for value in values]
 
 
@@ -426,7 +421,7 @@ def _references(entry: Entry) -> Iterator[ListRow]:
 # -- tables --------------------------------------------------------------------------------------------------
 
 
-def _text_lists(row: Any, kind: str) -> dict[str, str]:
+def text_roles(row: Any, kind: str) -> dict[str, str]:
     """Roles of a row whose lists are texts, as CSV has them; empty if it has none."""
     texts = row.items() if isinstance(row, dict) else ()
     lists = {name for name, value in texts if isinstance(value, str) and value[:1] == "[" and value[-1:] == "]"}
@@ -482,6 +477,11 @@ def _case_row(entry: Entry) -> Iterator[ListRow]:
     yield entry.value["query"], [entry.value["docid"]] if grade else [], numbers([grade] if grade else [], "grade")
 
 
+def _qrels_row(entry: Entry) -> Iterator[ListRow]:
+    query, item, grade = entry.value.values()
+    yield query, [item], numbers([grade], "grade")
+
+
 def _has_scores(sample: Any) -> Path | None:
     """Names of metrics, as `ndcg@10` or `cosine-NDCG@10` or `ndcg_at_10/mean`."""
     names = [name for name in sample if "@" in name or "_at_" in name] if isinstance(sample, dict) else []
@@ -490,7 +490,7 @@ def _has_scores(sample: Any) -> Path | None:
 
 def _text_row(kind: str) -> Extract:
     def row(entry: Entry) -> Iterator[ListRow]:
-        roles = _text_lists(entry.value, kind)
+        roles = text_roles(entry.value, kind)
         if not roles:
             raise RowError(f"has no list of items for a {kind} in {show(entry.value)}")
         yield entry.value.get(roles.get("query")), listed(entry.value[roles["item"]]), None
@@ -530,7 +530,8 @@ _PLACES = "ratings of returned documents only: the recall and the ideal DCG of t
 _NUMBERS = "has values of metrics, neither judgements nor lists; `rankstone leaderboard` and rs.read_scores read it"
 
 TOOLS: Sequence[ToolFormat] = (
-    ToolFormat("opensearch", "OpenSearch judgements", _at("judgmentRatings"), truth=_judgements),
+    ToolFormat("opensearch", "OpenSearch judgements", _at("judgmentRatings"), truth=_judgements,
+               fields=("docId", "rating"), write=write_opensearch),
     ToolFormat("opensearch-results", "OpenSearch evaluation results", has("searchText", "documentIds"),
                run=lambda entry: [(entry.value["searchText"], get(entry.value, "documentIds", list), None)],
                part=_configuration),
@@ -539,19 +540,21 @@ TOOLS: Sequence[ToolFormat] = (
     ToolFormat("opensearch-experiment", "OpenSearch experiment",
                lambda sample: None if _compared(sample) else has("querySetId", "searchConfigurationList")(sample),
                refusal="is an experiment that names its evaluations; the lists are in these"),
-    ToolFormat("rank-eval", "_rank_eval request", _at("requests", "ratings"), truth=_requests),
+    ToolFormat("rank-eval", "_rank_eval request", _at("requests", "ratings"), truth=_requests,
+               fields=("_id", "rating"), write=write_rank_eval),
     ToolFormat("rank-eval-response", "_rank_eval response", _is_response, truth=_rated_hits, run=_response_hits,
                ordered=True, note=_PLACES),
     ToolFormat("search-response", "search response", _search_path, run=_search, ordered=True),
     ToolFormat("solr", "Solr response", _solr, run=_solr_docs, ordered=True),
     ToolFormat("vespa", "Vespa response", _vespa, run=_vespa_hits, ordered=True),
-    ToolFormat("quepid", "Quepid ratings", _at("queries", "query", "ratings"), truth=_quepid),
+    ToolFormat("quepid-json", "Quepid ratings", _at("queries", "query", "ratings"), truth=_quepid),
     ToolFormat("quepid-book", "Quepid book", _at("query_doc_pairs"), truth=_book_pair, by_item=True, note=_JUDGES),
     ToolFormat("quepid-book-csv", "Quepid book", _is_book, truth=_book_row, by_item=True, note=_JUDGES),
     ToolFormat("quepid-case", "Quepid case", has("Query Text", "Doc ID", "Doc Position"), truth=_case_truth,
                run=_case_run, by_item=True, note=_PLACES),
     ToolFormat("rre", "RRE ratings", _rre_path, truth=_rre),
-    ToolFormat("mteb", "MTEB predictions", _mteb, run=_dict_of_scores, part=lambda entry: "/".join(entry.above)),
+    ToolFormat("mteb", "MTEB predictions", _mteb, run=_dict_of_scores, part=lambda entry: "/".join(entry.above),
+               write=write_mteb),
     ToolFormat("relevant-docs", "relevant documents", _relevant_docs, truth=_dataset),
     ToolFormat("haystack", "Haystack documents", has("ground_truth_documents", "retrieved_documents"),
                truth=_haystack("ground_truth_documents"), run=_haystack("retrieved_documents")),
@@ -568,12 +571,16 @@ TOOLS: Sequence[ToolFormat] = (
                run=_column(("user_input",), ("retrieved_context_ids",))),
     ToolFormat("llama-index", "LlamaIndex results", has("query", "expected_ids", "retrieved_ids"),
                truth=_column(("query",), ("expected_ids",)), run=_column(("query",), ("retrieved_ids",))),
-    ToolFormat("sentence-transformers", "sentence-transformers predictions", _results, run=_result_row),
+    ToolFormat("sentence-transformers", "sentence-transformers predictions", _results, run=_result_row,
+               fields=("corpus_id", "score")),
     ToolFormat("umbrela", "umbrela judgements", has("query", "passage", "judgment"), truth=_labelled),
-    ToolFormat("quepid-csv", "Quepid ratings", lambda sample: () if list(sample or ()) == ["query", "docid", "rating"]
-               else None, truth=_case_row, plain=True),
-    ToolFormat("text-lists", "rows of lists", lambda sample: () if _text_lists(sample, "truth") or
-               _text_lists(sample, "run") else None, truth=_text_row("truth"), run=_text_row("run"), fallback=True),
+    ToolFormat("quepid", "Quepid ratings", lambda sample: () if list(sample or ()) == ["query", "docid", "rating"]
+               else None, truth=_case_row, plain=True, write=partial(write_rows, ",", ("query", "docid", "rating"))),
+    ToolFormat("beir", "BEIR qrels", lambda sample: () if list(sample or ()) == ["query-id", "corpus-id", "score"]
+               else None, truth=_qrels_row, plain=True,
+               write=partial(write_rows, "\t", ("query-id", "corpus-id", "score"))),
+    ToolFormat("text-lists", "rows of lists", lambda sample: () if text_roles(sample, "truth") or
+               text_roles(sample, "run") else None, truth=_text_row("truth"), run=_text_row("run"), fallback=True),
     ToolFormat("json-split", "columns and data", _is_split, table=_split),
     ToolFormat("json-columns", "columns of a table", _is_columns, table=lambda document: document),
     ToolFormat("mteb-result", "MTEB result", has("mteb_version", "dataset_revision"), refusal=_NUMBERS),
@@ -583,114 +590,3 @@ TOOLS: Sequence[ToolFormat] = (
     ToolFormat("ubi", "UBI events", has("action_name", "query_id"),
                refusal="has events of users, neither judgements nor lists"),
 )  # fmt: skip
-
-
-# -- detection -----------------------------------------------------------------------------------------------
-
-
-def detect_tool(name: str, sample: Any) -> ToolFormat | None:
-    """The tool format of a file with such a sample, which has no other reading; None for none."""
-    tools = [tool for tool, _ in _fitting(sample)]
-    if len(tools) > 1:
-        choices = " or ".join(repr(tool.name) for tool in tools)
-        raise FileError(name, Advice(f"could be read as {choices}; pass ", Hint("format"), ", one of them"))
-    return tools[0] if tools else None
-
-
-def _fitting(sample: Any) -> list[tuple[ToolFormat, Path]]:
-    """The formats that a sample fits, each with the path of its entries; what is wrapped in an answer comes first."""
-    for around, inner in _unwrapped(sample):
-        fitting = [(tool, (*around, *path)) for tool in TOOLS if (path := tool.path(inner)) is not None]
-        if fitting:
-            return [fit for fit in fitting if not fit[0].fallback] or fitting[:1]
-    return []
-
-
-def _unwrapped(sample: Any, around: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """A sample and what is in it: the sources of hits, the answer inside of `rank_eval`, the first of several rows."""
-    if isinstance(sample, list):
-        yield from _unwrapped(sample[0], ("*",)) if sample and not around else ()
-        return
-    for path in (("hits", "hits", "*", "_source"), ("_source",), ("rank_eval",)):
-        inner = sample
-        for key in path:
-            values = inner.get(key) if isinstance(inner, dict) else inner[:1] if isinstance(inner, list) else None
-            inner = values[0] if key == "*" and values else values
-        if isinstance(inner, dict):
-            yield (*around, *path), inner
-    yield around, sample
-
-
-# -- reading -------------------------------------------------------------------------------------------------
-
-
-def read_tool(
-    tool: ToolFormat,
-    file: str,
-    request: ReadRequest,
-    sample: Any,
-    entries: Callable[[Path], Iterator[Entry]],
-    ids: Callable[[list[Any]], Any],
-) -> Lists:
-    """A truth or a run in the format of a tool. entries: those of the file at a path. ids: a column of them."""
-    from rankstone.data.json_files import item_ids, to_id
-
-    kind, rows = request.kind, FileRows(file, request.skip)
-    path = next((path for fits, path in _fitting(sample) if fits is tool), None)
-    if path is None:
-        raise FileError(file, f"is not as files of {tool.title} are")
-    parts: dict[str, _Listed] = {}
-    for number, entry in enumerate(entries(path), 1):
-        try:
-            lists = parts.setdefault(tool.part(entry) if tool.part else "", {})
-            for query, items, values in getattr(tool, kind)(entry):
-                name = to_id(number if query is None else query, "query")
-                if name in lists and kind == "run" and not tool.by_item:
-                    raise RowError(f"query {show(name)} is there twice")
-                own = lists.setdefault(name, ([], []))
-                own[0].extend(item_ids(items))
-                own[1].extend(values if values is not None else [None] * len(items))
-        except RowError as problem:  # noqa: PERF203
-            rows.reject(entry.line, str(problem))
-    part, lists = _chosen(file, tool, {name: lists for name, lists in parts.items() if lists}, request.part)
-    items = [item for own, _ in lists.values() for item in own]
-    numbers = [value for _, own in lists.values() for value in own]
-    valued = bool(numbers) and None not in numbers
-    if not valued and any(value is not None for value in numbers):
-        raise FileError(file, "some of its items have scores, others none")
-    if tool.ordered and kind == "run" and valued:
-        valued = all(_falls(own) for _, own in lists.values())
-    sizes = np.cumsum([0, *(len(own) for own, _ in lists.values())])
-    names = _text_lists(sample, kind) or {"item": kind}
-    side = Lists(sizes, ids(items), np.array(numbers) if valued else None, ids(list(lists)), names=names)
-    return noted(tool, kind, rows.side(side), f"{file} ({part})" if len(parts) > 1 else file)
-
-
-_Listed = dict[Any, "tuple[list[Any], list[Any]]"]  # items and values, by query
-
-
-def noted(tool: ToolFormat, kind: str, side: Any, file: str) -> Any:
-    """The same side, with a note on how it was read."""
-    lists = isinstance(side, Lists)
-    queries = len(side) if lists else len(distinct(side.query))
-    what = f"{len(side.items if lists else side.item):,} {'ratings' if kind == 'truth' else 'items'}"
-    more = f" ({tool.note})" if tool.note and kind == "truth" else ""
-    return replace(side, notes=(*side.notes, f"{file}: read as {tool.title}: {queries:,} queries, {what}{more}"))
-
-
-def _falls(scores: Sequence[float]) -> bool:
-    """Does each score have a lower one after it, so that they say what the order says."""
-    return all(first > second for first, second in pairwise(scores))
-
-
-def _chosen(file: str, tool: ToolFormat, parts: dict[str, _Listed], wanted: str) -> tuple[str, _Listed]:
-    """The run that is meant, and its lists: the only one, the one that was named, or the split `test` of a data set."""
-    if not parts:
-        return "", {}
-    tests = [part for part in parts if part.rpartition("/")[2] == "test"]
-    one_set = len({part.rpartition("/")[0] for part in parts}) == 1
-    chosen = [wanted] if wanted else list(parts) if len(parts) == 1 else tests if one_set else []
-    if len(chosen) != 1 or chosen[0] not in parts:
-        hint = Hint("format", f"{tool.name}:{next(iter(parts))}")
-        raise FileError(file, Advice(f"has the runs {', '.join(map(repr, parts))}; pass one of them: ", hint))
-    return chosen[0], parts[chosen[0]]
