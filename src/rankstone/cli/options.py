@@ -81,7 +81,7 @@ def share_input(add: Add) -> None:
     share(add, "-m --metric", "-c --convention", "-s --set")
     share_reading(add)
     share(add, "--on-error")
-    seen = "training items per query, as a truth: they are removed before ranking"
+    seen = "training items per query, as a truth: they are removed before ranking; self: the item with the query's id"
     add("--exclude", metavar="FILE", help=seen)
     chunks = "the document of each chunk: a file with two columns, or a separator such as '#'"
     add("--parent", metavar="FILE", help=chunks)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow
@@ -82,7 +82,7 @@ class Delimited:
 
         order = sorted(self.roles, key=IDS.__contains__)  # of two errors in a row, report that of the number
         lines = ((number, fields) for number, _, fields in _records(text, self.separator, start, line))
-        return FileRows(text.name, self.skip).read(lines, order, parse, ids_of)
+        return FileRows(text.name, self.skip).read(lines, order, parse, lambda words: as_ids(text_array(words)))
 
     def _begin(self, text: TextFile) -> tuple[int, int]:
         """Where the first row starts, and the number of its line."""
@@ -244,9 +244,9 @@ def _decoded(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
 
 
-def ids_of(words: list[str]) -> Column:
+def ids_of(words: list[Any]) -> Column:
     """A column of ids: whole numbers if all of them are."""
-    return as_ids(text_array(words))
+    return as_ids(text_array(list(map(str, words))))
 
 
 def sample_of(text: TextFile, separator: str) -> dict[str, str] | None:

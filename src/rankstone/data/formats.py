@@ -125,7 +125,8 @@ def _tool(tool: ToolFormat) -> Format:
         return read_tool(tool, text.name, request, around.sample(text), entries, text.whole.count, ids)
 
     def write(table: Table, stream: BinaryIO, kind: str, tag: str) -> None:
-        stream.writelines(text.encode() for text in tool.write(table, kind, tag))
+        texts = tool.write(table, kind, tag) if tool.write else ()
+        stream.writelines(text.encode() for text in texts)
 
     return Format(
         tool.name, tool.title, (), read, kinds=tool.kinds, note=tool.refusal, tool=True,

@@ -55,17 +55,18 @@ class ToolFormat(NamedTuple):
 
 def has(*names: str) -> Callable[[Any], Path | None]:
     """Entries are objects with these fields."""
-    return lambda sample: () if isinstance(sample, dict) and sample.keys() >= set(names) else None
+    return lambda sample: () if sample.keys() >= set(names) else None
 
 
 def _at(name: str, *fields: str, kind: type = list) -> Callable[[Any], Path | None]:
     """Entries are the values in a field of the document, objects with these fields."""
 
     def path(sample: Any) -> Path | None:
-        values = sample.get(name) if isinstance(sample, dict) else None
+        values = sample.get(name)
         if not isinstance(values, kind):
             return None
-        first = next(iter(values.values() if isinstance(values, dict) else values), None)
+        inside: Any = values.values() if isinstance(values, dict) else values
+        first = next(iter(inside), None)
         fits = not fields or (isinstance(first, dict) and first.keys() >= set(fields))
         return (name, "*") if fits else None
 
@@ -155,7 +156,7 @@ def _requests(entry: Entry) -> Iterator[ListRow]:
 
 
 def _is_response(sample: Any) -> Path | None:
-    score = isinstance(sample, dict) and sample.keys() & {"metric_score", "quality_level"}
+    score = sample.keys() & {"metric_score", "quality_level"}
     return ("details", "*") if score and isinstance(sample.get("details"), dict) else None
 
 
@@ -176,8 +177,6 @@ def _hits(query: Any, hits: list[Any]) -> ListRow:
 
 
 def _search_path(sample: Any) -> Path | None:
-    if not isinstance(sample, dict):
-        return None
     hits, responses = sample.get("hits"), sample.get("responses")
     if isinstance(hits, dict) and isinstance(hits.get("hits"), list):
         return ()
@@ -192,7 +191,7 @@ def _search(entry: Entry) -> Iterator[ListRow]:
 
 
 def _solr(sample: Any) -> Path | None:
-    response = sample.get("response") if isinstance(sample, dict) else None
+    response = sample.get("response")
     return ("response",) if isinstance(response, dict) and isinstance(response.get("docs"), list) else None
 
 
@@ -202,7 +201,7 @@ def _solr_docs(entry: Entry) -> Iterator[ListRow]:
 
 
 def _vespa(sample: Any) -> Path | None:
-    root = sample.get("root") if isinstance(sample, dict) else None
+    root = sample.get("root")
     return ("root",) if isinstance(root, dict) and {"id", "relevance"} <= root.keys() else None
 
 
@@ -233,7 +232,7 @@ def _book_pair(entry: Entry) -> Iterator[ListRow]:
 
 def _is_book(sample: Any) -> Path | None:
     """A column per judge: a name in several words, an address or `Anonymous`, with numbers in it."""
-    names = list(sample) if isinstance(sample, dict) else []
+    names = list(sample)
     judges = names[2:] if names[:2] == ["query", "docid"] else []
     named = judges and all(name == "Anonymous" or " " in name or "@" in name for name in judges)
     grades = [grade for grade in list(sample.values())[2:] if grade] if named else []
@@ -291,7 +290,7 @@ def _rre(entry: Entry) -> Iterator[ListRow]:
 
 
 def _mteb(sample: Any) -> Path | None:
-    return ("*", "*", "*") if isinstance(sample, dict) and "mteb_model_meta" in sample else None
+    return ("*", "*", "*") if "mteb_model_meta" in sample else None
 
 
 def _dict_of_scores(entry: Entry) -> Iterator[ListRow]:
@@ -302,7 +301,7 @@ def _dict_of_scores(entry: Entry) -> Iterator[ListRow]:
 
 def _relevant_docs(sample: Any) -> Path | None:
     """An object with `relevant_docs`, or so long that only `queries`, their texts, are seen."""
-    queries = sample.get("queries") if isinstance(sample, dict) else None
+    queries = sample.get("queries")
     texts = isinstance(queries, dict) and all(isinstance(text, str) for text in queries.values())
     return ("relevant_docs", "*") if texts and queries else None
 
@@ -343,7 +342,7 @@ def _documents(entry: Entry) -> Iterator[ListRow]:
 
 
 def _has_documents(sample: Any) -> Path | None:
-    documents = sample.get("documents") if isinstance(sample, dict) else None
+    documents = sample.get("documents")
     first = documents[0] if isinstance(documents, list) and documents else None
     named = isinstance(first, dict) and "page_content" in first and sample.keys() & {"query", "question"}
     return () if named else None
@@ -353,8 +352,6 @@ _OTLP = ("resourceSpans", "*", "scopeSpans", "*", "spans", "*")
 
 
 def _spans(sample: Any) -> Path | None:
-    if not isinstance(sample, dict):
-        return None
     if "resourceSpans" in sample:
         return _OTLP
     flat = any(name.startswith("attributes.") for name in sample) and "context.span_id" in sample
@@ -404,7 +401,7 @@ def _phoenix_row(entry: Entry) -> Iterator[ListRow]:
 
 
 def _kilt_path(sample: Any) -> Path | None:
-    outputs = sample.get("output") if isinstance(sample, dict) and "id" in sample else None
+    outputs = sample.get("output") if "id" in sample else None
     some = isinstance(outputs, list) and any("provenance" in one for one in outputs if isinstance(one, dict))
     return () if some else None
 
@@ -436,7 +433,8 @@ def _column(query: Sequence[str], items: Sequence[str]) -> Extract:
     """Rows with a list; of several names, the first that is there."""
 
     def row(entry: Entry) -> Iterator[ListRow]:
-        yield first_of(entry.value, query), listed(first_of(entry.value, items)), None
+        named = next((entry.value[name] for name in query if entry.value.get(name) is not None), None)
+        yield named, listed(first_of(entry.value, items)), None
 
     return row
 
@@ -450,11 +448,11 @@ def first_of(row: Any, names: Sequence[str]) -> Any:
 
 
 def _any_of(*names: str) -> Callable[[Any], Path | None]:
-    return lambda sample: () if isinstance(sample, dict) and sample.keys() & set(names) else None
+    return lambda sample: () if sample.keys() & set(names) else None
 
 
 def _results(sample: Any) -> Path | None:
-    results = sample.get("results") if isinstance(sample, dict) and "query_id" in sample else None
+    results = sample.get("results") if "query_id" in sample else None
     return () if _at("results", "corpus_id")(sample) and isinstance(results, list) else None
 
 
@@ -484,7 +482,7 @@ def _qrels_row(entry: Entry) -> Iterator[ListRow]:
 
 def _has_scores(sample: Any) -> Path | None:
     """Names of metrics, as `ndcg@10` or `cosine-NDCG@10` or `ndcg_at_10/mean`."""
-    names = [name for name in sample if "@" in name or "_at_" in name] if isinstance(sample, dict) else []
+    names = [name for name in sample if "@" in name or "_at_" in name]
     return () if len(names) > 1 and 3 * len(names) >= len(sample) else None
 
 
@@ -499,7 +497,7 @@ def _text_row(kind: str) -> Extract:
 
 
 def _is_split(sample: Any) -> Path | None:
-    columns = sample.get("columns") if isinstance(sample, dict) else None
+    columns = sample.get("columns")
     return () if isinstance(columns, list) and isinstance(sample.get("data"), list) else None
 
 
@@ -517,7 +515,7 @@ _MANY = 1000  # values of a column, after which the others are not looked for
 
 def _is_columns(sample: Any) -> Path | None:
     """`{"query": [...], "docid": [...]}`; of a long one only the first column is seen."""
-    if not isinstance(sample, dict) or not all(isinstance(values, list) for values in sample.values()):
+    if not all(isinstance(values, list) for values in sample.values()):
         return None
     if any(isinstance(value, (dict, list)) for values in sample.values() for value in values[:1]):
         return None
@@ -567,16 +565,16 @@ TOOLS: Sequence[ToolFormat] = (
                run=lambda entry: [(entry.value["id"], _pages(entry.value["output"][:1]), None)]),
     ToolFormat("trec-rag", "TREC RAG answers", has("topic_id", "references", "answer"), run=_references),
     ToolFormat("ragas", "Ragas samples", _any_of("retrieved_context_ids", "reference_context_ids"),
-               truth=_column(("user_input",), ("reference_context_ids",)),
-               run=_column(("user_input",), ("retrieved_context_ids",))),
+               truth=_column(("user_input", "question", "query"), ("reference_context_ids",)),
+               run=_column(("user_input", "question", "query"), ("retrieved_context_ids",))),
     ToolFormat("llama-index", "LlamaIndex results", has("query", "expected_ids", "retrieved_ids"),
                truth=_column(("query",), ("expected_ids",)), run=_column(("query",), ("retrieved_ids",))),
     ToolFormat("sentence-transformers", "sentence-transformers predictions", _results, run=_result_row,
                fields=("corpus_id", "score")),
     ToolFormat("umbrela", "umbrela judgements", has("query", "passage", "judgment"), truth=_labelled),
-    ToolFormat("quepid", "Quepid ratings", lambda sample: () if list(sample or ()) == ["query", "docid", "rating"]
+    ToolFormat("quepid", "Quepid ratings", lambda sample: () if list(sample) == ["query", "docid", "rating"]
                else None, truth=_case_row, plain=True, write=partial(write_rows, ",", ("query", "docid", "rating"))),
-    ToolFormat("beir", "BEIR qrels", lambda sample: () if list(sample or ()) == ["query-id", "corpus-id", "score"]
+    ToolFormat("beir", "BEIR qrels", lambda sample: () if list(sample) == ["query-id", "corpus-id", "score"]
                else None, truth=_qrels_row, plain=True,
                write=partial(write_rows, "\t", ("query-id", "corpus-id", "score"))),
     ToolFormat("text-lists", "rows of lists", lambda sample: () if text_roles(sample, "truth") or

@@ -43,6 +43,8 @@ def detect_tool(name: str, sample: Any) -> ToolFormat | None:
 def _fitting(sample: Any) -> list[tuple[ToolFormat, Path]]:
     """The formats that a sample fits, each with the path of its entries; what is wrapped in an answer comes first."""
     for around, inner in _unwrapped(sample):
+        if not isinstance(inner, dict):
+            continue
         fitting = [(tool, (*around, *path)) for tool in TOOLS if (path := tool.path(inner)) is not None]
         if fitting:
             return [fit for fit in fitting if not fit[0].fallback] or fitting[:1]
@@ -89,7 +91,7 @@ def read_tool(
     items = [item for own, _ in lists.values() for item in own]
     if any(count(f'"{field}"'.encode()) > len(items) for field in tool.fields):  # an object may have a field twice
         part, lists = _collected(tool, request, rows, entries(path, True))
-    values = [own for items, own in lists.values() if items]
+    values: list[Any] = [own for items, own in lists.values() if items]
     valued = bool(values) and values[0] is not None
     if any((own is not None) != valued for own in values):
         raise FileError(file, "some of its lists have scores, others none")

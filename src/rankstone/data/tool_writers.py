@@ -22,9 +22,7 @@ def _by_query(table: Any, value: str) -> dict[Any, dict[Any, float]]:
 
 def _whole(grade: float, query: Any, item: Any) -> int:
     if grade != int(grade):
-        raise InputError(
-            f"query {query!r}, item {item!r}: the grade {grade:g} is not whole, and _rank_eval takes no other"
-        )
+        raise InputError(f"query {query!r}, item {item!r}: _rank_eval takes whole grades, not {grade:g}")
     return int(grade)
 
 
