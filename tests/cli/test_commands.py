@@ -253,8 +253,8 @@ def test_no_wider_than_the_terminal(files, monkeypatch, capsys):
 
 @pytest.fixture
 def tables(tmp_path):
-    (tmp_path / "truth.csv").write_text("question,chunk,stars\n1,a,1\n1,b,2\n")
-    (tmp_path / "run.csv").write_text("question,found,sure\n1,x,3\n1,b,2\n")
+    (tmp_path / "truth.csv").write_text("asked,chunk,stars\n1,a,1\n1,b,2\n")
+    (tmp_path / "run.csv").write_text("asked,found,sure\n1,x,3\n1,b,2\n")
     (tmp_path / "both.csv").write_text("userid,itemid,score,relscore\n1,1,10,5\n1,3,8,2\n1,2,6,4\n1,6,2,1\n1,4,1,3\n")
     (tmp_path / "bare.tsv").write_text("9\t1\t3\tb\t5\n9\t1\t2\ta\t5\n")
     return tmp_path
@@ -263,11 +263,11 @@ def tables(tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        ["truth.csv", "run.csv", "--columns", "query=question", "truth.item=chunk", "grade=stars", "run.item=found",
+        ["truth.csv", "run.csv", "--columns", "query=asked", "truth.item=chunk", "grade=stars", "run.item=found",
          "score=sure"],
-        ["--columns", "truth.query=question", "run.query=question", "truth.item=chunk", "truth.grade=stars",
+        ["--columns", "truth.query=asked", "run.query=asked", "truth.item=chunk", "truth.grade=stars",
          "run.item=found", "run.score=sure", "truth.csv", "run.csv"],
-        ["--columns", "query=question", "--columns", "truth.item=chunk", "--columns", "run.item=found", "truth.csv",
+        ["--columns", "query=asked", "--columns", "truth.item=chunk", "--columns", "run.item=found", "truth.csv",
          "run.csv", "--columns", "grade=stars", "--columns", "score=sure"],
     ],
 )  # fmt: skip
@@ -280,9 +280,9 @@ def test_columns_by_side(tables, monkeypatch, capsys, words):
 @pytest.mark.parametrize(
     ("words", "value"),
     [
-        (["truth.csv", "one.run", "--columns", "query=question", "item=chunk", "grade=stars"], 1 / 2),
-        (["truth.csv", "one.run", "--columns", "query=question", "item=chunk", "truth.grade=stars"], 1 / 2),
-        (["one.qrels", "run.csv", "--columns", "query=question", "item=found", "score=sure"], 1 / 2),
+        (["truth.csv", "one.run", "--columns", "query=asked", "item=chunk", "grade=stars"], 1 / 2),
+        (["truth.csv", "one.run", "--columns", "query=asked", "item=chunk", "truth.grade=stars"], 1 / 2),
+        (["one.qrels", "run.csv", "--columns", "query=asked", "item=found", "score=sure"], 1 / 2),
     ],
 )
 def test_columns_beside_a_file_that_has_none(tables, monkeypatch, capsys, words, value):
@@ -300,7 +300,7 @@ def test_columns_beside_a_file_that_has_none(tables, monkeypatch, capsys, words,
 
 def test_columns_by_position(tables, monkeypatch, capsys):
     monkeypatch.chdir(tables)
-    roles = ["query=question", "item=chunk", "grade=stars", "run.query=1", "run.item=3", "run.score=2"]
+    roles = ["query=asked", "item=chunk", "grade=stars", "run.query=1", "run.item=3", "run.score=2"]
     assert main(["evaluate", "truth.csv", "bare.tsv", "--columns", *roles, "-m", "rr", "--format", "csv"]) == 0
     assert capsys.readouterr().out == "metric,bare\nrr,1\n"
 
@@ -316,7 +316,7 @@ def test_one_table_for_both_sides(tables, capsys):
     assert main(["evaluate", str(tables / "both.csv"), "-m", "ndcg@2", "--format", "csv"]) == 0
     name, value = capsys.readouterr().out.split()[1].split(",")
     assert (name, float(value)) == ("ndcg@2", pytest.approx((5 + 2 / log2(3)) / (5 + 4 / log2(3))))
-    words = ["--columns", "query=question", "item=chunk", "grade=stars"]
+    words = ["--columns", "query=asked", "item=chunk", "grade=stars"]
     assert main(["evaluate", str(tables / "truth.csv"), *words]) == 2
     assert "has no score column, so it is not both the truth and the run; give a run too" in capsys.readouterr().err
 
@@ -324,9 +324,9 @@ def test_one_table_for_both_sides(tables, capsys):
 def test_what_was_seen_before(tables, monkeypatch, capsys):
     """Without x, which question 1 has seen, b is first."""
     monkeypatch.chdir(tables)
-    roles = ["--columns", "query=question", "truth.item=chunk", "grade=stars", "run.item=found", "score=sure"]
+    roles = ["--columns", "query=asked", "truth.item=chunk", "grade=stars", "run.item=found", "score=sure"]
     words = ["evaluate", "truth.csv", "run.csv", *roles, "-m", "rr", "--format", "csv"]
-    (tables / "train.csv").write_text("question,chunk\n1,x\n")
+    (tables / "train.csv").write_text("asked,chunk\n1,x\n")
     assert main(words) == 0
     assert capsys.readouterr().out.endswith(f"rr,{1 / 2}\n")
     assert main([*words, "--exclude", "train.csv"]) == 0

@@ -20,7 +20,8 @@ import pytest
 import rankstone as rs
 from rankstone.data import lines as text_files
 from rankstone.data.columns import Columns
-from rankstone.data.files import FORMATS, read_run, read_truth, same_ids
+from rankstone.data.files import read_run, read_truth, same_ids
+from rankstone.data.formats import FORMATS
 from rankstone.errors import FileError, NoRowsError
 from rankstone.evaluate.stream import evaluate_file
 
@@ -253,7 +254,8 @@ def test_ids_are_whole_numbers_only_if_all_of_them_are_written_so(file: Any) -> 
         ("query,item,score\n", "run.csv: has a header line but no rows"),
         ("\n\nquery,item,score\n\nq,d,x\n", "run.csv:5: score 'x' is not a number"),
         ("a,b,c\nq,d,1\n", "run.csv:1: the run has no query column among 'a', 'b', 'c'; usual names are query, "
-         "query_id, qid, topic, topic_id, user, user_id, customer, customer_id, session, session_id, question_id; "
+         "query_id, qid, topic, topic_id, user, user_id, customer, customer_id, session, session_id, question_id, "
+         "question, user_input, query_text, user_query, search_text; "
          "or name it: columns={'query': ...}; or positions, if this is no header line: "
          "columns={'query': 0, 'item': 1, ...}"),
         ("query,qid,user,item,item\nq,q,q,d,1\n", "run.csv:1: the run has 2 columns called 'item'"),
@@ -438,7 +440,7 @@ def test_bad_letor_and_scores(file: Any) -> None:
     path = file("x.txt", LETOR + "high qid:7 1:4\n")
     assert problem(read_truth, path) == "x.txt:4: grade 'high' is not a number"
     path = file("x.txt", LETOR)
-    assert "a LETOR file is a truth" in problem(read_run, path)
+    assert "is a truth (LETOR), not a run" in problem(read_run, path)
     scores = file("x.txt.scores", "1\n2\n")
     assert problem(read_run, scores) == "x.txt.scores: has 2 scores, but x.txt has 3 rows"
     scores = file("x.txt.scores", "1\n2\nx\n")

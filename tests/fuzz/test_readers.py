@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from rankstone.data import delimited, json_files, trec
 from rankstone.data.columns import Columns
-from rankstone.data.files import FORMATS, read_run, read_truth
+from rankstone.data.files import read_run, read_truth
+from rankstone.data.formats import FORMATS
 from rankstone.data.lines import IrregularError
 from rankstone.errors import FileError
 from tests.effort import cpu_limit, examples

@@ -20,7 +20,8 @@ from rankstone.cli.input import (
 from rankstone.cli.options import Add, UsageError, choices_of, form_of, share_input, share_output, show
 from rankstone.compare.run_table import Groups, Runs, Values
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
-from rankstone.data.files import FORMATS, is_large, listed, read_side, same_ids
+from rankstone.data.files import is_large, read_side, same_ids
+from rankstone.data.formats import FORMATS, listed
 from rankstone.data.loaders import check_apart
 from rankstone.errors import naming_run
 from rankstone.results.export import PAGES, RESULT_FORMATS, write_answer

@@ -8,7 +8,8 @@ from typing import Any
 from rankstone.align.ties import COUNTED
 from rankstone.cli.input import check_stdin, format_of, named, report_skipped, roles_for, truth_of
 from rankstone.cli.options import Add, UsageError, choices_of, screen, share, share_reading, usage
-from rankstone.data.files import FORMATS, all_same_ids, listed, read_run
+from rankstone.data.files import all_same_ids, format_of_file, read_run
+from rankstone.data.formats import FORMATS, listed, named_format
 from rankstone.fusion.fuse import fuse
 from rankstone.fusion.fusion_choices import PRESETS, decide, find_preset
 from rankstone.fusion.fusion_methods import NORMS, methods
@@ -47,9 +48,11 @@ def describe_pool(add: Add) -> None:
 
 def describe_convert(add: Add) -> None:
     add("source", metavar="FROM")
-    add("target", metavar="TO", help="output file; format by file extension")
-    add("--kind", choices=("truth", "run"), required=True)
+    add("target", metavar="TO", nargs="?", help="output file; format by file extension")
+    add("--kind", choices=("truth", "run"), help="[default: what FROM or TO can only be]")
     share_reading(add)
+    share(add, "-o --output")
+    add("--tag", default="rankstone", metavar="TAG", help="name of the run or the judgements [default: rankstone]")
     _add_to_format(add)
     share(add, "--on-error")
 
@@ -63,7 +66,8 @@ def _share_pooling(add: Add) -> None:
 
 
 def _add_to_format(add: Add) -> None:
-    add("--to-format", metavar="FORMAT", help=listed(form.name for form in FORMATS.values() if form.write))
+    formats = listed(form.name for form in FORMATS.values() if form.write)
+    add("--to", "--to-format", dest="to_format", metavar="FORMAT", help=formats)
 
 
 def run_fuse(arguments: argparse.Namespace) -> None:
@@ -95,16 +99,29 @@ def run_pool(arguments: argparse.Namespace) -> None:
 
 def run_convert(arguments: argparse.Namespace) -> None:
     """Write a file in another format."""
+    targets = [path for path in (arguments.target, arguments.output) if path is not None]
+    if len(targets) != 1:
+        raise UsageError("name one output file: rankstone convert FROM TO, or -o TO")
+    kind = arguments.kind or _kind(arguments.source, arguments.to_format)
     read = convert(
         arguments.source,
-        arguments.target,
-        arguments.kind,
-        source_format=format_of(arguments, arguments.kind),
+        targets[0],
+        kind,
+        source_format=format_of(arguments, kind),
         target_format=arguments.to_format,
-        columns=roles_for(arguments, arguments.kind, arguments.source, []),
+        columns=roles_for(arguments, kind, arguments.source, []),
         on_error=arguments.on_error,
+        tag=arguments.tag,
     )
     report_skipped(arguments.source, read)
+
+
+def _kind(source: str, to_format: str | None) -> str:
+    """Whether a file is a truth or a run, where its format or the one to write can only be one of them."""
+    for form in (named_format(to_format), None if source == "-" else format_of_file(source)):
+        if form is not None and len(form.kinds) == 1:
+            return form.kinds[0]
+    raise UsageError(f"{source} could be a truth or a run; pass --kind truth or --kind run")
 
 
 def _runs(arguments: argparse.Namespace) -> dict[str, Any]:

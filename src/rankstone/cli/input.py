@@ -11,7 +11,8 @@ from typing import Any
 
 from rankstone.cli.options import UsageError, pairs
 from rankstone.data.columns import Columns
-from rankstone.data.files import FORMATS, OnError, all_same_ids, read_run, read_side, read_truth, side_columns
+from rankstone.data.files import OnError, all_same_ids, read_run, read_side, read_truth, side_columns
+from rankstone.data.formats import FORMATS
 from rankstone.data.lines import CODECS
 from rankstone.data.lists import Lists
 from rankstone.data.loaders import grouped

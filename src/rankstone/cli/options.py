@@ -69,7 +69,7 @@ def share(add: Add, *options: str) -> None:
 
 def share_reading(add: Add) -> None:
     """Add what says how to read files."""
-    from rankstone.data.files import FORMATS, listed
+    from rankstone.data.formats import FORMATS, listed
 
     share(add, "--columns")
     formats = f"format of the files: {listed(FORMATS)}; run=trec for one side [default: by content]"
@@ -81,7 +81,7 @@ def share_input(add: Add) -> None:
     share(add, "-m --metric", "-c --convention", "-s --set")
     share_reading(add)
     share(add, "--on-error")
-    seen = "training items per query, as a truth: they are removed before ranking"
+    seen = "training items per query, as a truth: they are removed before ranking; self: the item with the query's id"
     add("--exclude", metavar="FILE", help=seen)
     chunks = "the document of each chunk: a file with two columns, or a separator such as '#'"
     add("--parent", metavar="FILE", help=chunks)

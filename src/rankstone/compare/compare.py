@@ -128,8 +128,8 @@ def compare(
         For flat arrays: the number of rows per query.
     query : str or array, optional
         For flat arrays and tables: the query of each row.
-    exclude : dict, table or file, optional
-        Training items, which are removed before ranking.
+    exclude : dict, table, file or "self", optional
+        Training items, which are removed before ranking; "self" is the item with the query's id.
     parent : dict, callable or str, optional
         The document of each passage; passages are merged into their documents.
     overlap : float, optional

@@ -126,7 +126,7 @@ def _of_file(name: str) -> dict[str, Any]:
     folder = os.path.dirname(name)
     for key in _PATHS:
         path = values.get(key)
-        if isinstance(path, str) and path != "-":
+        if isinstance(path, str) and path not in ("-", "self"):
             check_path(path, folder)
             values[key] = os.path.join(folder, path)
     return values

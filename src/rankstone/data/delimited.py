@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow
@@ -17,11 +17,13 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 from pyarrow import types
 
-from rankstone.data.arrow import Places, Table, as_ids, one_piece, text_array, without_nan
+from rankstone.data.arrow import Column, Places, Table, as_ids, one_piece, text_array, without_nan
 from rankstone.data.columns import Columns, as_scores, by_role
 from rankstone.data.lines import (
+    HEAD,
     LONE_RETURN,
     WRITTEN_ROWS,
+    Entry,
     FileRows,
     IrregularError,
     Row,
@@ -240,6 +242,30 @@ def _records(text: TextFile, separator: str, start: int, number: int) -> Iterato
 
 def _decoded(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
+
+
+def ids_of(words: list[Any]) -> Column:
+    """A column of ids: whole numbers if all of them are."""
+    return as_ids(text_array(list(map(str, words))))
+
+
+def sample_of(text: TextFile, separator: str) -> dict[str, str] | None:
+    """The first row by column name; None if the first line is no header."""
+    head = TextFile(text.name, text.head(HEAD))
+    entry = next(entries(head, separator), None)
+    return None if entry is None or any(map(is_number, entry.value)) else entry.value
+
+
+def entries(text: TextFile, separator: str) -> Iterator[Entry]:
+    """Rows as objects, in which columns at the end may be missing."""
+    records = _records(text, separator, text.start, text.first)
+    names: list[str] = []
+    for line, _, fields in records:
+        if isinstance(fields, RowError):
+            raise FileError(text.name, str(fields), line)
+        if names:
+            yield Entry(line, None, dict(zip(names, fields, strict=False)))
+        names = names or [name.strip() for name in fields]
 
 
 def read_any(data: pyarrow.NativeFile, separator: str) -> Table:

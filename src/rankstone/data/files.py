@@ -1,7 +1,4 @@
-"""File formats of truths and runs, detected by file extension or first lines; plain or compressed.
-
-One row per format: how to detect it, read it, read it in batches and write it. Readers are imported on first use.
-"""
+"""Files of truths and runs: read whole or in batches, with roles of columns, and ids of one type."""
 
 from __future__ import annotations
 
@@ -9,226 +6,33 @@ import contextlib
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
-from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, TypeGuard
+from typing import Literal, TypeAlias, TypeGuard
 
 from rankstone.data.arrow import Table, as_text, is_table, is_whole, movable, pyarrow
 from rankstone.data.columns import Columns
+from rankstone.data.formats import FORMATS, HEAD_LINES, Format, by_magic, detect_format, listed, named_format
 from rankstone.data.lines import (
-    HEAD,
     Batches,
-    Data,
     Files,
-    Opener,
     TextFile,
     ending_of,
     head_of,
-    in_pieces,
-    is_number,
     open_text,
     with_newlines,
 )
 from rankstone.data.lists import Lists
-from rankstone.data.roles import RoleMap, check_role_map, has_positions, roles_of
-from rankstone.data.trec import NOT_TREC, looks_letor, looks_trec, read_letor, read_scores, read_trec, write_trec
-from rankstone.errors import Advice, FileError, Hint, InputError, NoRowsError, show
+from rankstone.data.roles import RoleMap, check_role_map, roles_of
+from rankstone.data.tool_reader import ReadRequest
+from rankstone.errors import Advice, FileError, Hint, InputError
 from rankstone.progress import watched
 
 Path = str | os.PathLike[str]
 OnError = Literal["stop", "skip"]
 ColumnNames: TypeAlias = "Mapping[str, str | int | None]"  # {"query": "user_id", "item": "movie", "grade": None}
 _FIELDS = re.compile(rb'[\s,:"{}\[\]]+')  # between words of a line
-_LINES = 1 << 16  # bytes that are enough to detect most formats
-
-
-class ReadRequest(NamedTuple):
-    """What to read from a file, and how."""
-
-    kind: str  # "truth" or "run"
-    role_map: RoleMap
-    skip: bool  # skip bad lines
-    path: str
-    features: str | None  # the LETOR file whose rows the scores belong to
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Format:
-    """A file format."""
-
-    name: str
-    title: str
-    endings: tuple[str, ...]  # file extensions
-    read: Callable[[TextFile, ReadRequest], Columns | Lists]
-    sure: bool = False  # is the extension enough to detect it
-    borrowed: tuple[str, ...] = ()  # extensions of other formats that its files may have
-    magic: bytes | None = None  # first bytes of a file
-    looks: Callable[[bytes, str, str], bool] = lambda line, kind, name: False  # is this clearly a line of it
-    may: Callable[[bytes], bool] = lambda line: False  # may this be its first line; used last
-    which: Callable[[bytes], str] | None = None  # the exact one of several similar formats, by the first bytes
-    kinds: tuple[str, ...] = ("truth", "run")
-    note: str = ""  # hint for the error of a wrong kind
-    columns: bool = False  # are its columns named
-    objects: bool = False  # have its lists objects, whose parts are named
-    table: Callable[[Any], Table] | None = None  # reads any table from an Arrow reader
-    count: Callable[[str], int] | None = None  # number of rows, without reading the file
-    header: int = 0  # lines before the first row
-    batches: Opener | None = None  # reads a run in batches
-    several: Callable[[Files, ReadRequest], Columns | Lists] | None = None  # reads a folder, or a list of files
-    write: Callable[[Table, BinaryIO, str, str], None] | None = None  # table, stream, kind, tag
-    bad_ids: Mapping[str, str] = field(default_factory=dict)  # by role, a pattern of ids that cannot be read back
-    sql: str = ""  # DuckDB function that reads it
-
-
-def _tables() -> Any:
-    from rankstone.data import delimited
-
-    return delimited
-
-
-def _json() -> Any:
-    from rankstone.data import json_files
-
-    return json_files
-
-
-def _parquet() -> Any:
-    from rankstone.data import parquet
-
-    return parquet
-
-
-# -- the formats ---------------------------------------------------------------------------------------------
-
-
-def _delimited(name: str, separator: str, may: Callable[[bytes], bool]) -> Format:
-    plain = Format(
-        name, name.upper(), (),
-        lambda text, request: _tables().Delimited(request.kind, separator, request.role_map, request.skip)(text),
-        may=may, columns=True,
-        batches=in_pieces(lambda name, role_map: _tables().Delimited("run", separator, role_map), quotes=True),
-    )  # fmt: skip
-    if len(separator) > 1:
-        return plain
-    return replace(
-        plain, endings=(name,), sure=True, sql="read_csv", bad_ids={"query": "^$", "item": "^$"}, header=1,
-        table=lambda data: _tables().read_any(data, separator),
-        write=lambda table, stream, *_: _tables().write_delimited(table, stream, separator),
-    )  # fmt: skip
-
-
-def _which_json(head: bytes) -> str:
-    return str(_json().which_json(head))
-
-
-_FORMATS = (
-    Format(
-        "trec", "TREC", ("trec", "qrels", "qrel", "run", "res"),
-        lambda text, request: read_trec(text, request.kind, request.skip),
-        borrowed=("tsv",), looks=looks_trec, write=write_trec,
-        batches=in_pieces(lambda name, role_map: lambda text: read_trec(text, "run", False)),
-        bad_ids={"query": NOT_TREC + "|^[#\ufeff]", "item": NOT_TREC},
-    ),
-    _delimited("csv", ",", lambda line: b"," in line and b"\t" not in line),
-    _delimited("tsv", "\t", lambda line: b"\t" in line),
-    _delimited("dat", "::", lambda line: b"::" in line),
-    Format(
-        "jsonl", "JSON lines", ("jsonl", "ndjson"),
-        lambda text, request: _json().Reader(text.name, request.kind, request.role_map, request.skip)(text),
-        sure=True, columns=True, sql="read_json", looks=lambda line, kind, name: line.startswith((b"{", b"[{")),
-        table=lambda data: _json().arrow_json.read_json(data),
-        which=_which_json, batches=lambda *files: _json().open_json(*files),
-        write=lambda table, stream, *_: _json().write_jsonl(table, stream),
-    ),
-    Format(
-        "json", "JSON", ("json",),
-        lambda text, request: _json().Reader(text.name, *request[:3], queries=True)(text),
-        sure=True, sql="read_json", which=_which_json, batches=lambda *files: _json().open_json(*files, queries=True),
-        table=lambda data: _json().arrow_json.read_json(data), objects=True,
-    ),
-    Format(
-        "parquet", "Parquet", ("parquet", "pq"),
-        lambda text, request: _parquet().read_parquet(
-            text.name, text.whole, request.kind, request.role_map, request.skip
-        ),
-        sure=True, columns=True, sql="read_parquet", magic=b"PAR1",
-        table=lambda data: _parquet().parquet.read_table(data),
-        count=lambda path: int(_parquet().parquet.read_metadata(path).num_rows),
-        batches=lambda *files: _parquet().open_parquet(*files),
-        several=lambda source, request: _parquet().read_parquet(
-            request.path, source, request.kind, request.role_map, request.skip
-        ),
-        write=lambda table, stream, *_: _parquet().parquet.write_table(table, stream),
-    ),
-    Format(
-        "letor", "LETOR", ("letor", "svm", "svmlight", "libsvm"),
-        lambda text, request: read_letor(text, request.path, request.skip),
-        looks=lambda line, kind, name: looks_letor(line),
-        kinds=("truth",), note="; a file of scores is the run that goes with it",
-    ),
-    Format(
-        "scores", "scores", ("scores",),
-        lambda text, request: read_scores(text, request.path, request.features, request.skip),
-        looks=lambda line, kind, name: kind == "run" and is_number(line),
-        kinds=("run",), note="; a LETOR file is the truth that goes with it",
-    ),
-)  # fmt: skip
-FORMATS: Mapping[str, Format] = {form.name: form for form in _FORMATS}
-
-
-def named_format(name: str | None) -> Format | None:
-    """The format of this name, or None for none."""
-    if name is not None and name not in FORMATS:
-        raise InputError(f"unknown format {name!r}; choose from {', '.join(FORMATS)}")
-    return None if name is None else FORMATS[name]
-
-
-def by_magic(data: Data) -> Format | None:
-    """The format with these first bytes."""
-    return next((form for form in _FORMATS if form.magic and data[: len(form.magic)] == form.magic), None)
-
-
-def detect_format(text: TextFile, kind: str, role_map: RoleMap) -> Format:
-    """The format of a file, by extension and first lines; one with columns, if the caller passes column positions."""
-    if proven := by_magic(text.data):
-        return proven
-    name, ending, heads = os.path.basename(text.name).lower(), ending_of(text.name), _heads(text)
-    named = next((form for form in _FORMATS if ending in form.endings), None)
-    first = heads[0] if heads else b""
-    forms = [form for form in _FORMATS if form.columns or not has_positions(role_map)]
-    borrowed = any(ending in form.borrowed and form.looks(first, kind, name) for form in forms)
-    if named is not None and named.sure and not borrowed:
-        detected: Format | None = named
-    else:
-        detected = next((form for line in heads for form in forms if form.looks(line, kind, name)), named)
-        detected = detected or next((form for form in forms if form.may(first)), None)
-    if detected is not None:
-        return detected if detected.which is None else FORMATS[detected.which(text.head(HEAD))]
-    if not heads:
-        raise NoRowsError(text.name)
-    raise FileError(
-        text.name,
-        Advice(
-            f"unknown format: neither the extension nor the first line {show(first[:40].decode('utf-8', 'replace'))} ",
-            "determines it; pass ",
-            Hint("format"),
-            f", one of {', '.join(FORMATS)}",
-        ),
-    )
-
-
-def _heads(text: TextFile) -> list[bytes]:
-    """The first lines that are neither blank nor comments."""
-    head = TextFile("", text.head(_LINES))
-    lines = (line.strip(b" \r\v\f") for _, _, line in head.lines())
-    return list(islice((line for line in lines if line and not line.startswith(b"#")), 10))
-
-
-def listed(words: Iterable[str], last: str = "or") -> str:
-    """`a, b or c`."""
-    *others, end = words
-    return f"{', '.join(others)} {last} {end}"
 
 
 # -- reading -------------------------------------------------------------------------------------------------
@@ -407,7 +211,8 @@ def read_side(
     if on_error not in ("stop", "skip"):
         raise InputError(f"unknown on_error {on_error!r}; choose from stop, skip")
     role_map = check_role_map(columns, kind)
-    request = ReadRequest(kind, role_map, on_error == "skip", name, None if features is None else os.fspath(features))
+    rows = None if features is None else os.fspath(features)
+    request = ReadRequest(kind, role_map, on_error == "skip", name, rows, (named or "").partition(":")[2])
     with watched(f"reading {name}"):
         return replace(_read_any(name, form, request), path=name)
 
@@ -424,18 +229,42 @@ def place_in(path: str, query: object, item: object) -> str:
 
 def _read_any(name: str, form: Format | None, request: ReadRequest) -> Columns | Lists:
     kind, role_map = request.kind, request.role_map
+    name = _qrels_in(name, kind)
     several = _several(name, form)
     if several is not None and _FOLDERS.several is not None:
         return _FOLDERS.several(several, request)
     text = open_text(name)
     if len(text.data) == 0:
         raise FileError(text.name, "is empty")
-    text = text if by_magic(text.data) else with_newlines(text)
+    text = text if by_magic(text.data) else _without_request(with_newlines(text))
     form = form or detect_format(text, kind, role_map)
     _check_columns(role_map, form, text.name)
+    if not form.kinds:
+        raise FileError(text.name, form.note)
     if kind not in form.kinds:
-        raise FileError(text.name, f"a {form.title} file is a {form.kinds[0]}, not a {kind}{form.note}")
+        raise FileError(text.name, f"is a {form.kinds[0]} ({form.title}), not a {kind}{form.note}")
     return form.read(text, request)
+
+
+def _qrels_in(name: str, kind: str) -> str:
+    """The qrels of a folder as BEIR has it: `qrels/test.tsv`, or the only split that there is."""
+    if kind != "truth" or not os.path.isdir(folder := os.path.join(name, "qrels")):
+        return name
+    splits = sorted(path for path in os.listdir(folder) if path.endswith(".tsv"))
+    if "test.tsv" not in splits and len(splits) != 1:
+        raise FileError(folder, f"has the splits {', '.join(splits) or 'none'}; pass the file of one of them")
+    return os.path.join(folder, "test.tsv" if "test.tsv" in splits else splits[0])
+
+
+_REQUEST = re.compile(rb"\s*(?:GET|POST|PUT)\s+\S+\s*\n")
+
+
+def _without_request(text: TextFile) -> TextFile:
+    """The same, without a first line such as `POST /index/_rank_eval`, as consoles of search engines have it."""
+    request = _REQUEST.match(text.head(HEAD_LINES))
+    if request is None:
+        return text
+    return TextFile(text.name, text.whole[text.start + request.end() :], 1 + request[0].count(b"\n"))
 
 
 def is_table_file(path: str) -> bool:
@@ -500,6 +329,13 @@ def _rows(path: str) -> int:
     with contextlib.suppress(OSError, ValueError):
         return form.count(path) if form and form.count else 0
     return 0
+
+
+def format_of_file(name: str) -> Format | None:
+    """The format of a file; None if it cannot be detected."""
+    with contextlib.suppress(FileError, OSError):
+        return _detect(name, "truth", {})
+    return None
 
 
 def _detect(name: str, kind: str, role_map: RoleMap) -> Format:

@@ -12,21 +12,22 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import pyarrow
 import pyarrow.compute as pc
 from pyarrow import json as arrow_json
 
 from rankstone.data import lines
-from rankstone.data.arrow import Column, Table, one_piece, text_array, without_nan
+from rankstone.data.arrow import Column, Table, convertible, one_piece, text_array, without_nan
 from rankstone.data.columns import Columns, by_role
 from rankstone.data.lines import (
     Batch,
     Batches,
     Decompressed,
+    Entry,
     FileRows,
     Files,
     IrregularError,
@@ -40,7 +41,7 @@ from rankstone.data.lines import (
 )
 from rankstone.data.lists import Lists
 from rankstone.data.roles import IDS, ROLES, RoleMap, by_name, find, find_inside, value_role
-from rankstone.data.tables import as_batch, side_of
+from rankstone.data.tables import as_batch, from_table, side_of
 from rankstone.errors import Advice, FileError, NoRowsError, show
 
 _BLOCK = 16 << 20
@@ -72,23 +73,15 @@ def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return out
 
 
-class Entry(NamedTuple):
-    """One value, its key in an object, and the number of the line it begins in."""
-
-    line: int
-    key: str | None
-    value: Any
-
-
 class Document:
     """Goes through a document whose bytes come in pieces."""
 
-    def __init__(self, name: str, pieces: Iterator[bytes]) -> None:
+    def __init__(self, name: str, pieces: Iterator[bytes], first: int = 1, checked: bool = True) -> None:
         self.name, self._pieces = name, pieces
         self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
-        self._scan = json.JSONDecoder(object_pairs_hook=distinct_keys).raw_decode
+        self._scan = json.JSONDecoder(object_pairs_hook=distinct_keys if checked else None).raw_decode
         self._text, self._at = "", 0
-        self._line, self._counted = 1, 0  # the number of a line, and up to where lines were counted
+        self._line, self._counted = first, 0  # the number of a line, and up to where lines were counted
 
     def peek(self) -> str:
         """The next letter that is not blank; nothing at the end."""
@@ -102,6 +95,24 @@ class Document:
 
     def entries(self) -> Iterator[Entry]:
         """What is in the object or the array that begins here."""
+        return (Entry(line, key, self._value()) for line, key in self._members())
+
+    def walk(self, path: Sequence[str], keys: tuple[str, ...] = ()) -> Iterator[Entry]:
+        """The values at a path of keys, where `*` is every key or place; all else is skipped. keys: those above."""
+        if not path:
+            self.peek()
+            yield Entry(self.line(), keys[-1] if keys else None, self._value(), keys[:-1])
+        elif self.peek() not in ("{", "["):
+            self._value()
+        else:
+            for _, name in self._members():
+                if path[0] in ("*", name):
+                    yield from self.walk(path[1:], keys if name is None else (*keys, name))
+                else:
+                    self._value()
+
+    def _members(self) -> Iterator[tuple[int, str | None]]:
+        """Line and key of each member of the object or array that begins here; the caller reads the value."""
         opened = self._take("{[", "expected an object or an array")
         close = "}" if opened == "{" else "]"
         keys: set[str] = set()
@@ -121,7 +132,7 @@ class Document:
                 keys.add(key)
                 self._take(":", "expected ':'")
                 self.peek()
-            yield Entry(line, key, self._value())
+            yield line, key
             if self._take(f",{close}", f"expected ',' or '{close}'") == close:
                 return
 
@@ -199,6 +210,56 @@ def which_json(head: bytes) -> str:
         return "json" if count or len(head) >= lines.HEAD or document.line() > line else "jsonl"
 
 
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[][{},]', re.DOTALL)
+
+
+def sample_of(head: bytes) -> Any:
+    """The value that a file begins with, as far as its first bytes go; None if it is no JSON."""
+    text = head.decode("utf-8", "replace").lstrip(_BLANKS)
+    try:
+        return json.JSONDecoder().raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        pass
+    opened: list[str] = []
+    cut = 0, ""  # the last comma, and what closes the text before it
+    for token in _TOKEN.finditer(text):
+        if token[0] in "{[":
+            opened.append("}" if token[0] == "{" else "]")
+        elif token[0] in "}]":
+            del opened[-1:]
+        elif token[0] == ",":
+            cut = token.start(), "".join(reversed(opened))
+    try:
+        return json.loads(text[: cut[0]] + cut[1])
+    except (ValueError, RecursionError):
+        return None
+
+
+def entries_at(text: TextFile, path: Sequence[str], checked: bool = True) -> Iterator[Entry]:
+    """The values at a path of a document, or of each of several that follow one another, as lines do.
+
+    checked: raise for a key that is twice in one of the objects there.
+    """
+    document = Document(text.name, _pieces(text), text.first, checked)
+    while document.peek():
+        yield from document.walk(path)
+
+
+def _pieces(text: TextFile) -> Iterator[bytes]:
+    size = lines.BATCH_BYTES
+    return (text.whole[at : min(at + size, text.end)] for at in range(text.start, text.end, size))
+
+
+def read_columns(text: TextFile, kind: str, columns: Callable[[Any], Mapping[str, Any]]) -> Columns | Lists:
+    """A document that is a table; columns: those of the document, by name."""
+    try:
+        document = _object(bytes(text.view()))
+        with convertible("a column"):
+            return from_table(pyarrow.table(dict(columns(document))), kind, None)
+    except (RowError, ValueError, TypeError) as error:
+        raise FileError(text.name, str(error)) from None
+
+
 # -- a query's items: ids, {item: score}, pairs [item, score], or objects with an id and a score -------------
 
 
@@ -206,11 +267,11 @@ def contents_of(value: object, kind: str, inside: dict[str, str]) -> Contents:
     """Items, and grades or scores if there are any. A rank becomes the score -rank. inside: of objects."""
     role = ROLES[kind][2]
     if isinstance(value, dict):
-        return _ids(list(value)), to_numbers(list(value.values()), role)
+        return item_ids(list(value)), to_numbers(list(value.values()), role)
     if not isinstance(value, list):
         raise RowError(f"expected a list of items or {{item: {role}}}, found {show(value)}")
     if not value or not isinstance(value[0], (dict, list)):
-        return _ids(value), None
+        return item_ids(value), None
     return _objects(value, inside) if isinstance(value[0], dict) else _pairs(value, role)
 
 
@@ -218,7 +279,7 @@ def _pairs(value: list[Any], role: str) -> Contents:
     for pair in value:
         if not isinstance(pair, list) or len(pair) != 2:
             raise RowError(f"expected [item, {role}], found {show(pair)}")
-    return _ids([item for item, _ in value]), to_numbers([number for _, number in value], role)
+    return item_ids([item for item, _ in value]), to_numbers([number for _, number in value], role)
 
 
 def _objects(value: list[Any], names: dict[str, str]) -> Contents:
@@ -226,14 +287,15 @@ def _objects(value: list[Any], names: dict[str, str]) -> Contents:
         for name in names.values():
             if not (isinstance(one, dict) and name in one):
                 raise RowError(f"{show(one)} has no {name!r}")
-    items, role = _ids([one[names["item"]] for one in value]), value_role(names)
+    items, role = item_ids([one[names["item"]] for one in value]), value_role(names)
     if role is None:
         return items, None
     numbers = to_numbers([one[names[role]] for one in value], role)
     return items, [-rank for rank in numbers] if role == "rank" else numbers
 
 
-def _ids(values: list[Any]) -> list[Any]:
+def item_ids(values: list[Any]) -> list[Any]:
+    """Ids of items, checked."""
     kinds = set(map(type, values))
     if kinds == {int} or (kinds == {str} and "".join(values).isascii()):  # as most are
         return values
@@ -291,9 +353,7 @@ class Reader:
     def __call__(self, text: TextFile) -> Columns | Lists:
         """The rows of a text."""
         if self.queries or (not self.names and _is_array(text)):
-            size = lines.BATCH_BYTES
-            pieces = (text.whole[at : min(at + size, text.end)] for at in range(text.start, text.end, size))
-            side = self.read(self.begin(self.entries(pieces)))
+            side = self.read(self.begin(self.entries(_pieces(text))))
         else:
             rows = self.begin((number, line) for number, _, line in text.lines() if line.strip())
             try:
@@ -310,7 +370,7 @@ class Reader:
             first = list(itertools.islice(entries, _ENTRIES))
             _check_columns(self.name, [str(entry.key) for entry in first], self.kind)
             entries = itertools.chain(first, entries)
-        for line, key, value in entries:
+        for line, key, value, _ in entries:
             yield line, {"query": key, "item": value} if self.queries else value
         document.end()
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -291,6 +291,15 @@ def _chunks(name: str, quotes: bool) -> Iterator[tuple[bytes, int]]:
                 yield chunk, file.tell()
         if rest:
             yield rest, file.tell()
+
+
+class Entry(NamedTuple):
+    """A value in a file: the number of its line, its key in an object, and the keys of the objects around it."""
+
+    line: int
+    key: str | None
+    value: Any
+    above: tuple[str, ...] = ()
 
 
 # -- rows ----------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from rankstone.data.dicts import Dicts
 from rankstone.data.files import is_path, read_side, same_ids, side_columns
 from rankstone.data.lists import Dense, ListPair, Lists, check_arrays, from_sparse, is_matrix, is_scores, is_sparse
 from rankstone.data.roles import check_two_sides, roles_of
-from rankstone.data.source import RunOnly, Source, still_judged
+from rankstone.data.source import RunOnly, Source, own_leads, still_judged
 from rankstone.data.tables import (
     AsRun,
     as_columns,
@@ -134,11 +134,11 @@ def _new(
     run: Any, exclude: Any, columns: ColumnRoles | None, files: bool, truth: Any = None
 ) -> tuple[Any, tuple[str, ...]]:
     """A run without the excluded items, and the notes on it."""
-    if exclude is None:
-        return run, ()
-    from rankstone.data.transforms import count_relevant, without
+    from rankstone.data.transforms import count_relevant, own_items, own_leads_in, without
 
-    excluded: Any = _excluded(exclude, columns)
+    if exclude is None:
+        return run, own_leads(run) if isinstance(run, Mapping) else own_leads_in(run)
+    excluded: Any = own_items(run) if isinstance(exclude, str) and exclude == "self" else _excluded(exclude, columns)
     if files and not isinstance(run, Mapping):
         excluded, run = same_ids(excluded, run)
     run, note = without(run, excluded)

@@ -38,6 +38,20 @@ def read_parquet(name: str, source: bytes | Files, kind: str, role_map: RoleMap,
     return replace(_checked(name, columns, skip), names={**names, **inside(schema.field(names["item"]).type, kind)})
 
 
+def sample_of(text: lines.TextFile) -> dict[str, None] | None:
+    """The names of the columns; None if this is only the beginning of a file."""
+    with contextlib.suppress(pyarrow.ArrowException, OSError):
+        return dict.fromkeys(parquet.ParquetFile(BufferReader(text.whole)).schema_arrow.names)
+    return None
+
+
+def entries(text: lines.TextFile) -> Iterator[lines.Entry]:
+    """Rows as objects."""
+    with _guarded(text.name):
+        for row, value in enumerate(parquet.read_table(BufferReader(text.whole)).to_pylist(), 1):
+            yield lines.Entry(row, None, value)
+
+
 def _roles(schema: pyarrow.Schema, kind: str, role_map: RoleMap, name: str) -> dict[str, str]:
     return by_name(schema.names, kind, role_map, name, is_list=lists_in(schema), is_float=floats_in(schema))
 

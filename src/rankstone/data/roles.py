@@ -30,15 +30,18 @@ NOTES = ("subtopic", "weight", "propensity")  # annotations of a judged item
 NAMES: Mapping[str, tuple[str, ...]] = {
     "query": (
         "query", "query_id", "qid", "topic", "topic_id", "user", "user_id", "customer", "customer_id", "session",
-        "session_id", "question_id",
+        "session_id", "question_id", "question", "user_input", "query_text", "user_query", "search_text",
     ),
     "item": (
         "item", "items", "item_id", "docno", "doc_id", "document_id", "corpus_id", "pid", "passage_id", "chunk_id",
-        "product_id", "asin", "sku", "movie_id", "track_id", "article_id",
+        "product_id", "asin", "sku", "movie_id", "track_id", "article_id", "node_id", "passage",
     ),
-    "grade": ("grade", "grades", "relevance", "rel", "relscore", "label", "labels", "rating", "target", "y_true"),
+    "grade": (
+        "grade", "grades", "relevance", "rel", "relscore", "label", "labels", "rating", "target", "y_true", "judgment",
+        "judgement", "gain",
+    ),
     "score": ("score", "scores", "prediction", "pred", "y_pred", "y_score", "sim", "similarity", "rating"),
-    "rank": ("rank", "ranks"),
+    "rank": ("rank", "ranks", "doc_position"),
     "time": ("time", "timestamp", "datetime", "date", "unix_timestamp", "ts"),
     "popularity": ("popularity",),
     "category": ("category", "categories", "genre", "genres"),
@@ -71,14 +74,16 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 # A column of lists is called one of these, alone or with what its items are: `retrieved`, `retrieved_chunk_ids`.
 LISTS: Mapping[str, tuple[str, ...]] = {
-    "truth": ("truth", "groundtruth", "relevant", "actual", "gold", "expected", "positive", "positives", "label"),
+    "truth": (
+        "truth", "groundtruth", "relevant", "actual", "gold", "expected", "positive", "positives", "label", "reference",
+    ),
     "run": (
         "rec", "recs", "recommended", "recommendation", "recommendations", "ranking", "ranked", "retrieved", "returned",
-        "prediction", "predictions", "predicted", "pred",
+        "prediction", "predictions", "predicted", "pred", "result", "results", "hits",
     ),
 }  # fmt: skip
 _LISTED_NAMES = 20  # names in an error
-_THINGS = ("item", "doc", "document", "chunk", "passage", "product", "movie", "article", "track")
+_THINGS = ("item", "doc", "document", "chunk", "passage", "product", "movie", "article", "track", "context", "node")
 
 
 def usual(name: object) -> str:
@@ -193,13 +198,21 @@ def _named(names: Sequence[str], name: str | None, what: str) -> str | None:
     return same[0] if same else None
 
 
-# Of two usual names in one table, the id: a `query` is also a text, and PyTerrier's `docid` a number of its index.
-_IDS_BEFORE = {"query": (("qid", "queryid"), "query"), "item": (("docno",), "docid")}
+# Of two usual names in one table, the id: `query` may also be a text, and PyTerrier's `docid` a number of its index.
+_IDS_BEFORE = {
+    "query": (
+        ("qid", "queryid", "questionid", "topicid", "id"),
+        ("query", "question", "topic", "userinput", "querytext", "userquery", "searchtext"),
+    ),
+    "item": (("docno",), ("docid", "passage")),
+}
 
 
 def _without_texts(could: Sequence[str], role: str) -> Sequence[str]:
-    ids, other = _IDS_BEFORE.get(role, ((), ""))
-    return [name for name in could if usual(name) != other] if any(usual(name) in ids for name in could) else could
+    ids, texts = _IDS_BEFORE.get(role, ((), ()))
+    if any(usual(name) in ids for name in could):
+        could = [name for name in could if usual(name) not in texts]
+    return [name for name in could if usual(name) != "passage"] or could  # a text, if there is any id
 
 
 def _called(names: Sequence[str], words: Collection[str], taken: Collection[object] = ()) -> list[str]:
@@ -271,11 +284,13 @@ def find_list(
     lists = [name for name in names if is_list(name)]
     either = _USUAL["item"] | _MANY
     if kind == "run":
-        return _only(_called(lists, _LISTS[kind] | either, role_map.values()), role, kind)
-    could = _called(lists, _LISTS[kind], role_map.values())  # of `relevant` and `items`, the latter are a run's
-    if role == "item":
-        could = could or _called(lists, either, role_map.values())
-    return _only(could, role, kind)
+        could = _called(lists, _LISTS[kind] | either, role_map.values())
+    else:  # of `relevant` and `items`, the latter are a run's
+        could = _called(lists, _LISTS[kind], role_map.values())
+        could = could or (_called(lists, either, role_map.values()) if role == "item" else [])
+    ids = {*map(usual, could)}
+    texts = [name for name in could if usual(name).removesuffix("s") + "ids" in ids]  # of `retrieved_context_ids`
+    return _only([name for name in could if name not in texts], role, kind)
 
 
 def find_side(
@@ -319,8 +334,9 @@ def _find_side(
     """Query and item, and one that is a grade, a score or a rank."""
     listing = None if "item" in role_map else find_list(names, kind, "item", role_map, is_list)
     item = listing or find(names, "item", what, role_map)
-    look = find if by_row and item is not None and is_list(item) else need
-    query = look(names, "query", what, role_map)
+    in_lists = item is not None and is_list(item)
+    look = find if by_row and in_lists else need
+    query = (in_lists and _query_of_lists(names, what, role_map)) or look(names, "query", what, role_map)
     columns = {} if query is None else {"query": query}
     columns["item"] = item or need(names, "item", what, role_map)
     others = [name for name in names if is_list(name) == is_list(columns["item"]) or name in role_map.values()]
@@ -349,6 +365,13 @@ def _find_side(
                 )
             )  # fmt: skip
     return columns
+
+
+def _query_of_lists(names: Sequence[str], what: str, role_map: RoleMap) -> str | None:
+    """The id of a row that has a list: `id` is the query's there, and comes before its text."""
+    if "query" in role_map:
+        return None
+    return _only(_without_texts(_called(names, _USUAL["query"] | {"id"}, role_map.values()), "query"), "query", what)
 
 
 def find_inside(names: Sequence[str], kind: str, role_map: RoleMap = MappingProxyType({})) -> dict[str, str]:

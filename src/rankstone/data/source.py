@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from numpy.typing import NDArray
@@ -135,6 +136,25 @@ class RunOnly:
 def left_out(count: int) -> str:
     """The note on returned items that `exclude=` removes."""
     return f"{count:,} training item{'s' * (count != 1)} removed from the lists (exclude)"
+
+
+_TOO_FEW, _LOOKED_AT = 10, 200  # queries, to see whether their own documents lead
+
+
+def own_leads(run: Mapping[Any, Any]) -> tuple[str, ...]:
+    """A note where many lists begin with the item that has the query's id, as in a search among the queries."""
+    if len(run) < _TOO_FEW:
+        return ()
+    count, leading = 0, 0
+    for query, items in islice(run.items(), _LOOKED_AT):
+        count += 1
+        if type(items) is dict:
+            leading += query in items and items[query] == max(items.values())
+        elif type(items) is list:
+            leading += bool(items) and items[0] == query
+    if 10 * leading <= count:
+        return ()
+    return (f"the item with the query's id leads {leading} of {count} lists: exclude='self' removes it",)
 
 
 def still_judged(count: int) -> tuple[str, ...]:

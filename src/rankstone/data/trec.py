@@ -202,6 +202,7 @@ def _ranks(codes: Places, score: Floats) -> Places:
 
 _ROW = re.compile(rb"\s*(\S+)(?:\s+qid:(\S+))?")
 _DOCID = re.compile(rb"#\s*docid\s*=\s*(\S+)")
+_COMMENT = re.compile(rb"#\s*(?:docid\s*=\s*)?(\S+)")
 _COMPRESSED = tuple(f".{ending}" for ending in CODECS)
 _LOOKS = re.compile(rb"\s*[-+.\deE]+\s+(qid:\S|\d+:[-+.\d])")
 
@@ -297,7 +298,10 @@ def _labelled(text: TextFile) -> tuple[list[_Labelled], bool]:
             if not grouped and match[2] is None:
                 raise RowError("expected 'grade qid:query feature:value ...', found no qid")
             query = "" if grouped else to_id(match[2], "query")
-            named = _DOCID.match(line, comment) if comment >= 0 else None
+            alone = comment >= 0 and match.end() == len(
+                line[:comment].rstrip()
+            )  # without features, as Quepid writes it
+            named = (_COMMENT if alone else _DOCID).match(line, comment) if comment >= 0 else None
             table.append(_Labelled(number, grade, query, to_id(named[1], "item") if named else ""))
         except RowError as problem:
             table.append(_Labelled(number, problem=str(problem)))

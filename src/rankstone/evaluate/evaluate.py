@@ -84,8 +84,9 @@ def evaluate(
         Number of rows per query, for flat arrays or a table without a query column.
     query : array, optional
         The query of each row of flat arrays.
-    exclude : truth-like, optional
-        Items, such as those of the training data, that are removed from the lists before ranking.
+    exclude : truth-like or "self", optional
+        Items, such as those of the training data, that are removed from the lists before ranking; "self" is the item
+        with the query's id.
     catalogue : ids, table, catalogue or int, optional
         All items, a table of them, `rs.catalogue(...)`, or their number, for metrics that need them (coverage).
     history : truth-like, optional

@@ -12,7 +12,7 @@ from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, alignments, make_plans
 from rankstone.data.dicts import aligned_from, check_same_kind
-from rankstone.data.source import AlignOptions
+from rankstone.data.source import AlignOptions, own_leads
 from rankstone.evaluate.checks import require_grades
 from rankstone.evaluate.means import MetricResult, mean_from, parts_of
 from rankstone.evaluate.measurement import LiveMeasurement
@@ -45,11 +45,12 @@ class CompiledEvaluation:
         swift = None if compiled is None else compiled.core.measure(truth, run)
         if compiled is None or swift is None or (self._graded and not (swift.graded and self._scaled)):
             return None
+        notes = own_leads(run)  # type: ignore[arg-type]  # the core has read it, so it is a dict
 
         def later() -> LiveMeasurement:
             """All but the means, from values that were computed with them."""
             answers, at = swift.values(), compiled.program.at
-            aligned = aligned_from(swift.alignment(), swift.ordered, swift.graded, None, (), compiled.options)
+            aligned = aligned_from(swift.alignment(), swift.ordered, swift.graded, None, notes, compiled.options)
             outcomes = {}
             for nth, (plan, trace) in enumerate(zip(self.plans, compiled.compiled.traces, strict=True)):
                 assert trace is not None  # else there is no program

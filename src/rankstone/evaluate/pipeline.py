@@ -16,7 +16,7 @@ from rankstone.conventions.convention import takes
 from rankstone.conventions.plan import Plan
 from rankstone.data.arrow import movable
 from rankstone.data.dicts import Dicts
-from rankstone.data.source import Aligned, AlignOptions, Source, TopK
+from rankstone.data.source import Aligned, AlignOptions, Source, TopK, own_leads
 from rankstone.errors import Advice, DataError, Hint, InputError
 from rankstone.metrics.registry import ByName, parse_all
 
@@ -42,7 +42,7 @@ def open_source(
     # The common case, first.
     plain = mask is lengths is groups is query is exclude is parent is None and overlap is None
     if type(truth) is dict and type(run) is dict and plain:
-        return Dicts(truth, run)
+        return Dicts(truth, run, notes=own_leads(run))
     from rankstone.data.loaders import load  # a fast import: dicts need no loader
 
     return load(

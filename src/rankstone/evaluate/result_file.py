@@ -13,7 +13,7 @@ import numpy as np
 from rankstone.align.alignment import Bools, Floats
 from rankstone.conventions.choices import CHOICES, current_names
 from rankstone.conventions.plan import Plan, make_plan
-from rankstone.data.files import by_magic
+from rankstone.data.formats import by_magic
 from rankstone.data.json_files import distinct_keys
 from rankstone.data.lines import head_of, open_text
 from rankstone.errors import FileError, InputError

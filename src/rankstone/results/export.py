@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -13,9 +14,11 @@ import numpy as np
 from rankstone.data.arrow import is_whole, numbers, one_piece, plain
 from rankstone.data.atomic import replacing
 from rankstone.data.columns import Columns
-from rankstone.data.files import FORMATS, OnError, Path, listed, read_run, read_truth
+from rankstone.data.files import OnError, Path, read_run, read_truth
+from rankstone.data.formats import FORMATS, listed
 from rankstone.data.lines import WRITTEN_ROWS, ending_of
 from rankstone.data.lists import Lists
+from rankstone.data.loaders import opened
 from rankstone.data.tables import as_columns
 from rankstone.errors import InputError
 from rankstone.metrics.registry import parse
@@ -23,6 +26,7 @@ from rankstone.results.schema import stamp
 
 if TYPE_CHECKING:
     from rankstone.results.result import Result
+    from rankstone.typing import Run, Truth
 
 _LISTS = {ending: form.name for form in FORMATS.values() if form.write for ending in form.endings}
 # How an answer is written: for people, as data, or as trec_eval prints it; by the endings of names.
@@ -149,14 +153,14 @@ def convert(
     features: Path | None = None,
     tag: str = "rankstone",
 ) -> Columns | Lists:
-    """Write a truth or a run in another format: trec, csv, tsv, jsonl or parquet. Returns what was read.
+    """Write a truth or a run in another format. Returns what was read.
 
     kind: "truth" or "run". columns, on_error, features: as for `read_truth` and `read_run`. tag: the last field of
     a TREC run.
     """
     if kind not in ("truth", "run"):
         raise InputError(f"unknown kind {kind!r}; choose from truth, run")
-    _format(target, target_format, _LISTS)  # before anything is read
+    _list_format(target, target_format, kind)  # before anything is read
     if kind == "truth":
         read = read_truth(source, format=source_format, columns=columns, on_error=on_error)
     else:
@@ -165,19 +169,106 @@ def convert(
     return read
 
 
+def write_truth(
+    truth: Truth,
+    path: Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    tag: str = "rankstone",
+) -> None:
+    """Write relevance judgements to a file, as another tool reads them.
+
+    Parameters
+    ----------
+    truth : truth-like
+        Judgements in any form: dicts, a table, `rs.columns`, `rs.lists`, a file.
+    path : str or path-like
+        The file; `-` for standard output. The endings .gz, .bz2, .xz and .zst compress.
+    format : str, optional
+        One of "trec", "csv", "tsv", "jsonl", "parquet", "opensearch" (judgements to import into the Search Relevance
+        Workbench), "rank-eval" (requests of `_rank_eval` with ratings), "quepid" (`query,docid,rating`) and "beir".
+        By file extension if omitted.
+    tag : str, default "rankstone"
+        Name of the judgements in "opensearch", of the index in "rank-eval".
+
+    Raises
+    ------
+    ValueError
+        If the format cannot hold the ids or the grades.
+
+    Examples
+    --------
+    >>> rs.write_truth({"q1": {"d1": 2, "d2": 0}}, "-", format="quepid")
+    query,docid,rating
+    q1,d1,2
+    q1,d2,0
+    """
+    write_side(_rows_of(truth, "truth"), path, "truth", format, tag)
+
+
+def write_run(
+    run: Run,
+    path: Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    tag: str = "rankstone",
+) -> None:
+    """Write a run to a file, as another tool reads it.
+
+    Parameters
+    ----------
+    run : run-like
+        Ranked lists in any form: dicts, a table, `rs.columns`, `rs.lists`, a file.
+    path : str or path-like
+        The file; `-` for standard output. The endings .gz, .bz2, .xz and .zst compress.
+    format : str, optional
+        One of "trec", "csv", "tsv", "jsonl", "parquet" and "mteb" (predictions). By file extension if omitted.
+    tag : str, default "rankstone"
+        Last field of a TREC run, name of the model in "mteb".
+
+    Raises
+    ------
+    ValueError
+        If the format cannot hold the ids.
+
+    Examples
+    --------
+    >>> rs.write_run({"q1": {"d1": 0.5, "d2": 0.25}}, "-", format="trec", tag="bm25")
+    q1 Q0 d1 1 0.5 bm25
+    q1 Q0 d2 2 0.25 bm25
+    """
+    write_side(_rows_of(run, "run"), path, "run", format, tag)
+
+
+def _rows_of(side: Any, kind: str) -> Columns:
+    """A truth or a run in any form as rows; a run's order as scores."""
+    rows = as_columns(opened(side, kind, None), kind)
+    if kind == "truth" or rows.score is not None:
+        return rows
+    return replace(rows, score=-np.arange(len(rows.query), dtype=np.float64))
+
+
 def write_side(
     side: Columns, target: Path, kind: str, target_format: str | None = None, tag: str = "rankstone"
 ) -> None:
-    """Write the rows of a truth or a run: trec, csv, tsv, jsonl or parquet; `-` is standard output."""
-    form = _format(target, target_format, _LISTS)
+    """Write the rows of a truth or a run; `-` is standard output."""
+    form = _list_format(target, target_format, kind)
     with replacing(target, form) as stream:
         table = _as_table(side)
         _check_ids(table, form, os.fspath(target))
         _write_table(table, stream, form, kind, tag)
 
 
-def _format(path: Path, name: str | None, suffixes: Mapping[str, str]) -> str:
-    formats = sorted(set(suffixes.values()))
+def _list_format(path: Path, name: str | None, kind: str) -> str:
+    """The format that a truth or a run is written in."""
+    form = _format(path, name, _LISTS, [form.name for form in FORMATS.values() if form.write])
+    if kind not in FORMATS[form].kinds:
+        raise InputError(f"{form} ({FORMATS[form].title}) has a {FORMATS[form].kinds[0]}, not a {kind}")
+    return form
+
+
+def _format(path: Path, name: str | None, suffixes: Mapping[str, str], formats: Sequence[str] = ()) -> str:
+    formats = formats or sorted(set(suffixes.values()))
     if name is not None:
         if name not in formats:
             raise InputError(f"unknown format {name!r}; choose from {', '.join(formats)}")
@@ -247,5 +338,7 @@ def _check_ids(table: Any, form: str, target: str) -> None:
         if pc.any(bad).as_py():
             first = table[role].filter(bad)[0].as_py()
             why = "is empty" if first == "" else "has white space or a leading # in it"
-            fit = listed((form.name for form in FORMATS.values() if form.write and not form.bad_ids), "and")
+            fit = listed(
+                (form.name for form in FORMATS.values() if form.write and not form.bad_ids and not form.tool), "and"
+            )
             raise InputError(f"{target}: {role} {first!r} {why} and cannot be written as {form}; {fit} can")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from rankstone.conventions.convention import Convention
-from rankstone.data.files import FORMATS
+from rankstone.data.formats import FORMATS
 from rankstone.errors import DataError, InputError
 from rankstone.sql.hive import parse_order, rewritten
 from rankstone.sql.list_functions import KERNELS, ROWS, MacroText, mean_of, measures, of_rows, planned

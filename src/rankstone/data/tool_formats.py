@@ -1,0 +1,590 @@
+"""Files that search, RAG and evaluation tools write: one row per form, detected by the names of its fields.
+
+An entry of a file is an object: a part of a JSON document, a line, a row of CSV or Parquet. A row of the table says
+where the entries are, and which lists are in an entry.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from rankstone.data import lines
+from rankstone.data.lines import Entry, ListRow, RowError
+from rankstone.data.roles import find, find_side
+from rankstone.data.tool_writers import write_mteb, write_opensearch, write_rank_eval, write_rows
+from rankstone.errors import show
+
+Path = tuple[str, ...]  # keys of a JSON document; `*` is each of them
+Extract = Callable[[Entry], Iterable[ListRow]]  # the lists of an entry; a query of None is numbered
+
+
+class ToolFormat(NamedTuple):
+    """A form of file that a tool writes."""
+
+    name: str
+    title: str
+    path: Callable[[Any], Path | None]  # where the entries of a document like this sample are; None: another format
+    truth: Extract | None = None
+    run: Extract | None = None
+    refusal: str = ""  # for what is neither
+    fields: tuple[str, ...] = ()  # of each item's object; where there are more in a file, one may be there twice
+    part: Callable[[Entry], str] | None = None  # the run of an entry, in a file with several
+    table: Callable[[Any], Mapping[str, Any]] | None = None  # the columns of a document that is a table
+    plain: bool = False  # is it read as the file around it, where that is enough
+    fallback: bool = False  # does it give way to any other that fits
+    by_item: bool = False  # has an entry of a run an item, not a list
+    ordered: bool = False  # lists are in the order in which they were shown, whatever their scores are
+    note: str = ""  # what else to know of it as a truth
+    write: Callable[[Any, str, str], Iterable[str]] | None = None  # the text of a table of rows, a kind and a tag
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The sides that it can be."""
+        return tuple(kind for kind in ("truth", "run") if self.table or getattr(self, kind) is not None)
+
+
+# -- parts of entries ----------------------------------------------------------------------------------------
+
+
+def has(*names: str) -> Callable[[Any], Path | None]:
+    """Entries are objects with these fields."""
+    return lambda sample: () if sample.keys() >= set(names) else None
+
+
+def _at(name: str, *fields: str, kind: type = list) -> Callable[[Any], Path | None]:
+    """Entries are the values in a field of the document, objects with these fields."""
+
+    def path(sample: Any) -> Path | None:
+        values = sample.get(name)
+        if not isinstance(values, kind):
+            return None
+        inside: Any = values.values() if isinstance(values, dict) else values
+        first = next(iter(inside), None)
+        fits = not fields or (isinstance(first, dict) and first.keys() >= set(fields))
+        return (name, "*") if fits else None
+
+    return path
+
+
+def get(entry: Any, name: str, kind: type | tuple[type, ...] = object) -> Any:
+    """A field of an object."""
+    if not isinstance(entry, dict) or name not in entry:
+        raise RowError(f"{show(entry)} has no {name!r}")
+    if not isinstance(entry[name], kind):
+        raise RowError(f"{name!r} is {show(entry[name])}")
+    return entry[name]
+
+
+def pick(objects: Sequence[Any], name: str) -> list[Any]:
+    """A field of each object."""
+    try:
+        return [one[name] for one in objects]
+    except (KeyError, TypeError):
+        return [get(one, name) for one in objects]
+
+
+_PLAIN = re.compile(r"[0-9. ]*")  # numbers that `float` reads as they are written
+
+
+def numbers(values: Iterable[Any], role: str) -> list[float]:
+    """Numbers, or texts of numbers, as OpenSearch writes them."""
+    values = list(values)
+    if {*map(type, values)} <= {int, float}:
+        floats = list(map(float, values))
+        if all(map(math.isfinite, floats)):  # as most are
+            return floats
+    elif {*map(type, values)} == {str} and _PLAIN.fullmatch("".join(values)):
+        with contextlib.suppress(ValueError):
+            return list(map(float, values))
+    return [lines.to_number(value if isinstance(value, str) else str(value), role) for value in values]
+
+
+def rated(query: Any, ratings: Sequence[Any], item: str, grade: str) -> ListRow:
+    """Judged items: objects with an id and a grade."""
+    return query, pick(ratings, item), numbers(pick(ratings, grade), "grade")
+
+
+def scored(query: Any, items: list[Any], scores: Sequence[Any]) -> ListRow:
+    """Returned items, with scores if each has one."""
+    return query, items, None if any(score is None for score in scores) else numbers(scores, "score")
+
+
+def listed(value: Any) -> list[Any]:
+    """A list, or the text of one, as CSV has it."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            try:
+                value = ast.literal_eval(value)
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                raise RowError(f"{show(value)} is not a list") from None
+    if not isinstance(value, (list, tuple)):
+        raise RowError(f"{show(value)} is not a list")
+    return list(value)
+
+
+# -- search engines ------------------------------------------------------------------------------------------
+
+
+def _judgements(entry: Entry) -> Iterator[ListRow]:
+    yield rated(get(entry.value, "query"), get(entry.value, "ratings", list), "docId", "rating")
+
+
+def _configuration(entry: Entry) -> str:
+    return str(entry.value.get("experimentVariantId") or entry.value.get("searchConfigurationId"))
+
+
+def _compared(sample: Any) -> Path | None:
+    return ("results", "*", "*") if _at("results", kind=dict)(sample) and "searchConfigurationList" in sample else None
+
+
+def _compared_list(entry: Entry) -> Iterator[ListRow]:
+    if isinstance(entry.value, list):  # else it is how far they agree
+        yield entry.above[-1], entry.value, None
+
+
+def _requests(entry: Entry) -> Iterator[ListRow]:
+    yield rated(get(entry.value, "id"), get(entry.value, "ratings", list), "_id", "rating")
+
+
+def _is_response(sample: Any) -> Path | None:
+    score = sample.keys() & {"metric_score", "quality_level"}
+    return ("details", "*") if score and isinstance(sample.get("details"), dict) else None
+
+
+def _rated_hits(entry: Entry) -> Iterator[ListRow]:
+    hits = [one for one in get(entry.value, "hits", list) if get(one, "rating") is not None]
+    yield entry.key, pick(pick(hits, "hit"), "_id"), numbers(pick(hits, "rating"), "grade")
+
+
+def _response_hits(entry: Entry) -> Iterator[ListRow]:
+    yield _hits(entry.key, pick(get(entry.value, "hits", list), "hit"))
+
+
+def _hits(query: Any, hits: list[Any]) -> ListRow:
+    for hit in hits:
+        if "_id" not in (hit if isinstance(hit, dict) else ()):
+            raise RowError(f"a hit has no '_id' but {show(hit)}; leave _id in where filter_path= is used")
+    return scored(query, pick(hits, "_id"), [hit.get("_score") for hit in hits])
+
+
+def _search_path(sample: Any) -> Path | None:
+    hits, responses = sample.get("hits"), sample.get("responses")
+    if isinstance(hits, dict) and isinstance(hits.get("hits"), list):
+        return ()
+    several = isinstance(responses, list) and responses and isinstance(responses[0], dict)
+    return ("responses", "*") if several and responses[0].keys() & {"hits", "error"} else None
+
+
+def _search(entry: Entry) -> Iterator[ListRow]:
+    if "error" in entry.value:
+        raise RowError(f"this response is an error: {show(entry.value['error'])}")
+    yield _hits(None, get(get(entry.value, "hits", dict), "hits", list))
+
+
+def _solr(sample: Any) -> Path | None:
+    response = sample.get("response")
+    return ("response",) if isinstance(response, dict) and isinstance(response.get("docs"), list) else None
+
+
+def _solr_docs(entry: Entry) -> Iterator[ListRow]:
+    docs = get(entry.value, "docs", list)
+    yield scored(None, pick(docs, "id"), [doc.get("score") for doc in docs])
+
+
+def _vespa(sample: Any) -> Path | None:
+    root = sample.get("root")
+    return ("root",) if isinstance(root, dict) and {"id", "relevance"} <= root.keys() else None
+
+
+def _vespa_hits(entry: Entry) -> Iterator[ListRow]:
+    hits = entry.value.get("children", [])
+    ids = [str(name).rpartition("::")[2] for name in pick(hits, "id")]
+    yield scored(None, ids, pick(hits, "relevance"))
+
+
+# -- Quepid and RRE ------------------------------------------------------------------------------------------
+
+
+def _quepid(entry: Entry) -> Iterator[ListRow]:
+    ratings = get(entry.value, "ratings", (dict, list, type(None))) or {}
+    items = ratings if isinstance(ratings, dict) else {}
+    yield get(entry.value, "query"), list(items), numbers(items.values(), "grade")
+
+
+def _mean(grades: Sequence[float]) -> list[float]:
+    return [sum(grades) / len(grades)] if grades else []
+
+
+def _book_pair(entry: Entry) -> Iterator[ListRow]:
+    judged = [one for one in get(entry.value, "judgements", list) if get(one, "rating") is not None]
+    grades = _mean(numbers(pick(judged, "rating"), "grade"))
+    yield get(entry.value, "query_text"), [get(entry.value, "doc_id")] * len(grades), grades
+
+
+def _is_book(sample: Any) -> Path | None:
+    """A column per judge: a name in several words, an address or `Anonymous`, with numbers in it."""
+    names = list(sample)
+    judges = names[2:] if names[:2] == ["query", "docid"] else []
+    named = judges and all(name == "Anonymous" or " " in name or "@" in name for name in judges)
+    grades = [grade for grade in list(sample.values())[2:] if grade] if named else []
+    return () if named and all(map(lines.is_number, grades)) else None
+
+
+def _book_row(entry: Entry) -> Iterator[ListRow]:
+    query, item, *grades = entry.value.values()
+    mean = _mean(numbers((grade for grade in grades if grade), "grade"))
+    yield query, [item] * len(mean), mean
+
+
+def _query_text(row: dict[str, str]) -> str:
+    """Without the blank that Quepid writes before what a spreadsheet would take for a formula."""
+    text = row["Query Text"]
+    return text[1:] if text[:1] == " " and text[1:2] in tuple("=@+-") else text
+
+
+def _case_truth(entry: Entry) -> Iterator[ListRow]:
+    if "Rating" not in entry.value and "Doc ID" in entry.value:
+        raise RowError("has no 'Rating': it is a run only")
+    grade, item = entry.value.get("Rating"), entry.value.get("Doc ID")
+    yield _query_text(entry.value), [item] if grade else [], numbers([grade] if grade else [], "grade")
+
+
+def _case_run(entry: Entry) -> Iterator[ListRow]:
+    item = entry.value.get("Doc ID")
+    ranks = numbers([entry.value["Doc Position"]], "rank") if item else []
+    yield _query_text(entry.value), [item] if item else [], [-rank for rank in ranks]
+
+
+def _rre_path(sample: Any) -> Path | None:
+    for path in (("topics", "*", "query_groups", "*"), ("query_groups", "*"), ("queries", "*")):
+        inner = sample
+        for key in path:
+            values = inner if key == "*" else inner.get(key) if isinstance(inner, dict) else None
+            inner = values[0] if key == "*" and isinstance(values, list) and values else values if key != "*" else None
+        if isinstance(inner, dict) and "relevant_documents" in inner:
+            return path
+    return None
+
+
+def _rre(entry: Entry) -> Iterator[ListRow]:
+    query = entry.value.get("name") or get(get(entry.value, "placeholders", dict), "$query")
+    grades: dict[str, Any] = {}
+    for key, value in get(entry.value, "relevant_documents", dict).items():
+        if isinstance(value, list):  # {grade: [item]}
+            grades |= dict.fromkeys(map(str, value), key)
+        else:  # {item: {"gain": grade}}
+            grades[key] = get(value, "gain") if isinstance(value, dict) else value
+    yield query, list(grades), numbers(grades.values(), "grade")
+
+
+# -- embeddings ----------------------------------------------------------------------------------------------
+
+
+def _mteb(sample: Any) -> Path | None:
+    return ("*", "*", "*") if "mteb_model_meta" in sample else None
+
+
+def _dict_of_scores(entry: Entry) -> Iterator[ListRow]:
+    if not isinstance(entry.value, dict):
+        raise RowError(f"query {show(entry.key)}: expected {{item: score}}, found {show(entry.value)}")
+    yield entry.key, list(entry.value), numbers(entry.value.values(), "score")
+
+
+def _relevant_docs(sample: Any) -> Path | None:
+    """An object with `relevant_docs`, or so long that only `queries`, their texts, are seen."""
+    queries = sample.get("queries")
+    texts = isinstance(queries, dict) and all(isinstance(text, str) for text in queries.values())
+    return ("relevant_docs", "*") if texts and queries else None
+
+
+def _dataset(entry: Entry) -> Iterator[ListRow]:
+    graded = isinstance(entry.value, dict)
+    yield entry.key, list(entry.value), numbers(entry.value.values(), "grade") if graded else None
+
+
+# -- retrieval for language models ---------------------------------------------------------------------------
+
+
+def _haystack(side: str) -> Extract:
+    def lists(entry: Entry) -> Iterator[ListRow]:
+        sides = get(entry.value, side, list)
+        queries = entry.value.get("questions", range(1, len(sides) + 1))
+        if len(queries) != len(sides):
+            raise RowError(f"there are {len(queries)} questions but {len(sides)} {side}")
+        for query, documents in zip(queries, sides, strict=True):
+            scores = [document.get("score") for document in documents]
+            if any(score is None for score in scores) and any(score is not None for score in scores):
+                raise RowError(f"some documents of query {show(query)} have a score, others none")
+            yield scored(query, pick(documents, "id"), scores)
+
+    return lists
+
+
+def _documents(entry: Entry) -> Iterator[ListRow]:
+    """LangChain's documents: an id, or one in the metadata."""
+    ids = []
+    for document in get(entry.value, "documents", list):
+        about = document.get("metadata") or {}
+        name = document.get("id") or next((about[key] for key in ("id", "doc_id", "document_id") if key in about), None)
+        if name is None:
+            raise RowError(f"document {show(document)} has no id; set Document.id, or metadata['id']")
+        ids.append(name)
+    yield entry.value.get("query", entry.value.get("question")), ids, None
+
+
+def _has_documents(sample: Any) -> Path | None:
+    documents = sample.get("documents")
+    first = documents[0] if isinstance(documents, list) and documents else None
+    named = isinstance(first, dict) and "page_content" in first and sample.keys() & {"query", "question"}
+    return () if named else None
+
+
+_OTLP = ("resourceSpans", "*", "scopeSpans", "*", "spans", "*")
+
+
+def _spans(sample: Any) -> Path | None:
+    if "resourceSpans" in sample:
+        return _OTLP
+    flat = any(name.startswith("attributes.") for name in sample) and "context.span_id" in sample
+    nested = isinstance(sample.get("attributes"), dict) and sample.keys() & {"context", "span_id", "spanId"}
+    return () if flat or nested else None
+
+
+def _span(entry: Entry) -> Iterator[ListRow]:
+    """The retrieval of a span; none in a span of another kind."""
+    about = entry.value.get("attributes")
+    if isinstance(about, list):  # OTLP
+        about = {one["key"]: next(iter(one["value"].values()), None) for one in about}
+    elif about is None:
+        about = {name.removeprefix("attributes."): value for name, value in entry.value.items()}
+    documents = about.get("gen_ai.retrieval.documents", about.get("retrieval.documents"))
+    if isinstance(documents, str):
+        documents = listed(documents)
+    if documents is None:
+        documents = _numbered_documents(about)
+    if not documents and about.get("openinference.span.kind") != "RETRIEVER":
+        return
+    query = about.get("gen_ai.retrieval.query.text", about.get("input.value"))
+    if query is None:
+        raise RowError("the span of a retrieval has neither 'gen_ai.retrieval.query.text' nor 'input.value'")
+    documents = [{name.removeprefix("document."): value for name, value in one.items()} for one in documents or ()]
+    ids = [one.get("id") for one in documents]
+    if any(name is None for name in ids):
+        ids = [one.get("content") for one in documents]
+    yield scored(query, ids, [one.get("score") for one in documents])
+
+
+def _numbered_documents(about: dict[str, Any]) -> list[dict[str, Any]]:
+    """`retrieval.documents.0.document.id` and so on, as objects."""
+    start, parts = "retrieval.documents.", dict[int, dict[str, Any]]()
+    for name, value in about.items():
+        number, _, field = name.removeprefix(start).partition(".")
+        if name.startswith(start) and number.isdecimal():
+            parts.setdefault(int(number), {})[field] = value
+    return [parts[number] for number in sorted(parts)]
+
+
+def _phoenix_row(entry: Entry) -> Iterator[ListRow]:
+    row = entry.value
+    score = row.get("document_score")
+    place = numbers([get(row, "document_position")], "rank")[0]
+    yield row["input"], [row["document"]], [-place] if score in (None, "") else numbers([score], "score")
+
+
+def _kilt_path(sample: Any) -> Path | None:
+    outputs = sample.get("output") if "id" in sample else None
+    some = isinstance(outputs, list) and any("provenance" in one for one in outputs if isinstance(one, dict))
+    return () if some else None
+
+
+def _pages(outputs: Iterable[Any]) -> list[str]:
+    pages = (page for output in outputs for page in output.get("provenance", ()))
+    return list(dict.fromkeys(str(get(page, "wikipedia_id")) for page in pages))
+
+
+def _references(entry: Entry) -> Iterator[ListRow]:
+    yield get(entry.value, "topic_id"), get(entry.value, "references", list), None
+
+
+# -- tables --------------------------------------------------------------------------------------------------
+
+
+def text_roles(row: Any, kind: str) -> dict[str, str]:
+    """Roles of a row whose lists are texts, as CSV has them; empty if it has none."""
+    texts = row.items() if isinstance(row, dict) else ()
+    lists = {name for name, value in texts if isinstance(value, str) and value[:1] == "[" and value[-1:] == "]"}
+    try:
+        roles = find_side(list(row), kind, {}, is_list=lists.__contains__, by_row=True) if lists else {}
+    except ValueError:
+        return {}
+    return roles if roles.get("item") in lists else {}
+
+
+def _column(query: Sequence[str], items: Sequence[str]) -> Extract:
+    """Rows with a list; of several names, the first that is there."""
+
+    def row(entry: Entry) -> Iterator[ListRow]:
+        named = next((entry.value[name] for name in query if entry.value.get(name) is not None), None)
+        yield named, listed(first_of(entry.value, items)), None
+
+    return row
+
+
+def first_of(row: Any, names: Sequence[str]) -> Any:
+    """The first of several fields that a row has."""
+    value = next((row[name] for name in names if row.get(name) is not None), None)
+    if value is None:
+        raise RowError(f"{show(row)} has no {' and no '.join(map(repr, names))}")
+    return value
+
+
+def _any_of(*names: str) -> Callable[[Any], Path | None]:
+    return lambda sample: () if sample.keys() & set(names) else None
+
+
+def _results(sample: Any) -> Path | None:
+    results = sample.get("results") if "query_id" in sample else None
+    return () if _at("results", "corpus_id")(sample) and isinstance(results, list) else None
+
+
+def _result_row(entry: Entry) -> Iterator[ListRow]:
+    results = get(entry.value, "results", list)
+    yield entry.value["query_id"], pick(results, "corpus_id"), numbers(pick(results, "score"), "score")
+
+
+def _labelled(entry: Entry) -> Iterator[ListRow]:
+    query, item = (
+        first_of(entry.value, ("qid", "query_id", "query")),
+        first_of(entry.value, ("docid", "doc_id", "passage")),
+    )
+    yield query, [item], numbers([get(entry.value, "judgment")], "grade")
+
+
+def _case_row(entry: Entry) -> Iterator[ListRow]:
+    """A row of Quepid's ratings, whose rating may be empty: not judged."""
+    grade = entry.value.get("rating")
+    yield entry.value["query"], [entry.value["docid"]] if grade else [], numbers([grade] if grade else [], "grade")
+
+
+def _qrels_row(entry: Entry) -> Iterator[ListRow]:
+    query, item, grade = entry.value.values()
+    yield query, [item], numbers([grade], "grade")
+
+
+def _has_scores(sample: Any) -> Path | None:
+    """Names of metrics, as `ndcg@10` or `cosine-NDCG@10` or `ndcg_at_10/mean`."""
+    names = [name for name in sample if "@" in name or "_at_" in name]
+    return () if len(names) > 1 and 3 * len(names) >= len(sample) else None
+
+
+def _text_row(kind: str) -> Extract:
+    def row(entry: Entry) -> Iterator[ListRow]:
+        roles = text_roles(entry.value, kind)
+        if not roles:
+            raise RowError(f"has no list of items for a {kind} in {show(entry.value)}")
+        yield entry.value.get(roles.get("query")), listed(entry.value[roles["item"]]), None
+
+    return row
+
+
+def _is_split(sample: Any) -> Path | None:
+    columns = sample.get("columns")
+    return () if isinstance(columns, list) and isinstance(sample.get("data"), list) else None
+
+
+def _split(document: Any) -> dict[str, Any]:
+    """`{"columns": [...], "data": [[...]]}`, as pandas and MLflow write a table."""
+    names, rows = get(document, "columns", list), get(document, "data", list)
+    for row in rows:
+        if not isinstance(row, list) or len(row) != len(names):
+            raise RowError(f"there are {len(names)} columns, but a row is {show(row)}")
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {}
+
+
+_MANY = 1000  # values of a column, after which the others are not looked for
+
+
+def _is_columns(sample: Any) -> Path | None:
+    """`{"query": [...], "docid": [...]}`; of a long one only the first column is seen."""
+    if not all(isinstance(values, list) for values in sample.values()):
+        return None
+    if any(isinstance(value, (dict, list)) for values in sample.values() for value in values[:1]):
+        return None
+    query, item = ([name for name in sample if find([name], role, "file", {})] for role in ("query", "item"))
+    return () if query and (item or len(sample[query[0]]) >= _MANY) else None
+
+
+_JUDGES = "a grade is the mean of the judges"
+_PLACES = "ratings of returned documents only: the recall and the ideal DCG of the others are unknown"
+_NUMBERS = "has values of metrics, neither judgements nor lists; `rankstone leaderboard` and rs.read_scores read it"
+
+TOOLS: Sequence[ToolFormat] = (
+    ToolFormat("opensearch", "OpenSearch judgements", _at("judgmentRatings"), truth=_judgements,
+               fields=("docId", "rating"), write=write_opensearch),
+    ToolFormat("opensearch-results", "OpenSearch evaluation results", has("searchText", "documentIds"),
+               run=lambda entry: [(entry.value["searchText"], get(entry.value, "documentIds", list), None)],
+               part=_configuration),
+    ToolFormat("opensearch-comparison", "OpenSearch comparison", _compared, run=_compared_list,
+               part=lambda entry: str(entry.key) if isinstance(entry.value, list) else ""),
+    ToolFormat("opensearch-experiment", "OpenSearch experiment",
+               lambda sample: None if _compared(sample) else has("querySetId", "searchConfigurationList")(sample),
+               refusal="is an experiment that names its evaluations; the lists are in these"),
+    ToolFormat("rank-eval", "_rank_eval request", _at("requests", "ratings"), truth=_requests,
+               fields=("_id", "rating"), write=write_rank_eval),
+    ToolFormat("rank-eval-response", "_rank_eval response", _is_response, truth=_rated_hits, run=_response_hits,
+               ordered=True, note=_PLACES),
+    ToolFormat("search-response", "search response", _search_path, run=_search, ordered=True),
+    ToolFormat("solr", "Solr response", _solr, run=_solr_docs, ordered=True),
+    ToolFormat("vespa", "Vespa response", _vespa, run=_vespa_hits, ordered=True),
+    ToolFormat("quepid-json", "Quepid ratings", _at("queries", "query", "ratings"), truth=_quepid),
+    ToolFormat("quepid-book", "Quepid book", _at("query_doc_pairs"), truth=_book_pair, by_item=True, note=_JUDGES),
+    ToolFormat("quepid-book-csv", "Quepid book", _is_book, truth=_book_row, by_item=True, note=_JUDGES),
+    ToolFormat("quepid-case", "Quepid case", has("Query Text", "Doc ID", "Doc Position"), truth=_case_truth,
+               run=_case_run, by_item=True, note=_PLACES),
+    ToolFormat("rre", "RRE ratings", _rre_path, truth=_rre),
+    ToolFormat("mteb", "MTEB predictions", _mteb, run=_dict_of_scores, part=lambda entry: "/".join(entry.above),
+               write=write_mteb),
+    ToolFormat("relevant-docs", "relevant documents", _relevant_docs, truth=_dataset),
+    ToolFormat("haystack", "Haystack documents", has("ground_truth_documents", "retrieved_documents"),
+               truth=_haystack("ground_truth_documents"), run=_haystack("retrieved_documents")),
+    ToolFormat("langchain", "LangChain documents", _has_documents, run=_documents),
+    ToolFormat("spans", "spans of retrievals", _spans, run=_span),
+    ToolFormat("phoenix", "Phoenix documents", has("document_position", "document", "input"), run=_phoenix_row,
+               by_item=True),
+    ToolFormat("kilt", "KILT", _kilt_path,
+               truth=lambda entry: [(entry.value["id"], _pages(entry.value["output"]), None)],
+               run=lambda entry: [(entry.value["id"], _pages(entry.value["output"][:1]), None)]),
+    ToolFormat("trec-rag", "TREC RAG answers", has("topic_id", "references", "answer"), run=_references),
+    ToolFormat("ragas", "Ragas samples", _any_of("retrieved_context_ids", "reference_context_ids"),
+               truth=_column(("user_input", "question", "query"), ("reference_context_ids",)),
+               run=_column(("user_input", "question", "query"), ("retrieved_context_ids",))),
+    ToolFormat("llama-index", "LlamaIndex results", has("query", "expected_ids", "retrieved_ids"),
+               truth=_column(("query",), ("expected_ids",)), run=_column(("query",), ("retrieved_ids",))),
+    ToolFormat("sentence-transformers", "sentence-transformers predictions", _results, run=_result_row,
+               fields=("corpus_id", "score")),
+    ToolFormat("umbrela", "umbrela judgements", has("query", "passage", "judgment"), truth=_labelled),
+    ToolFormat("quepid", "Quepid ratings", lambda sample: () if list(sample) == ["query", "docid", "rating"]
+               else None, truth=_case_row, plain=True, write=partial(write_rows, ",", ("query", "docid", "rating"))),
+    ToolFormat("beir", "BEIR qrels", lambda sample: () if list(sample) == ["query-id", "corpus-id", "score"]
+               else None, truth=_qrels_row, plain=True,
+               write=partial(write_rows, "\t", ("query-id", "corpus-id", "score"))),
+    ToolFormat("text-lists", "rows of lists", lambda sample: () if text_roles(sample, "truth") or
+               text_roles(sample, "run") else None, truth=_text_row("truth"), run=_text_row("run"), fallback=True),
+    ToolFormat("json-split", "columns and data", _is_split, table=_split),
+    ToolFormat("json-columns", "columns of a table", _is_columns, table=lambda document: document),
+    ToolFormat("mteb-result", "MTEB result", has("mteb_version", "dataset_revision"), refusal=_NUMBERS),
+    ToolFormat("scores-table", "values of metrics", _has_scores, refusal=_NUMBERS, fallback=True),
+    ToolFormat("nuggetizer", "nuggets", has("nuggets", "qid"),
+               refusal="has nuggets and whether an answer supports them, neither judged items nor lists"),
+    ToolFormat("ubi", "UBI events", has("action_name", "query_id"),
+               refusal="has events of users, neither judgements nor lists"),
+)  # fmt: skip
