@@ -139,7 +139,7 @@ def test_in_a_collection_without_names(rows):
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        ((torch.ones(3), torch.ones(3)), "without indexes, preds are a matrix of one row a query, not 1-dimensional"),
+        ((torch.ones(3), torch.ones(3)), "without indexes, preds are a matrix of one row per query, not 1-dimensional"),
         ((torch.ones(3), torch.ones(2), torch.ones(3)), r"preds have shape \(3,\) but target \(2,\)"),
         ((torch.ones(3), torch.ones(3), torch.ones(2)), r"preds have shape \(3,\) but indexes \(2,\)"),
         ((torch.ones(3), torch.ones(3), torch.ones(3)), "indexes are torch.float32; they must be whole numbers"),
@@ -153,7 +153,7 @@ def test_what_is_no_batch(given, problem):
 def test_what_cannot_be_summed():
     with pytest.raises(ValueError, match="averaging='weighted' needs weights"):
         rs.integrations.TorchMetric("rr", averaging="weighted")
-    with pytest.raises(ValueError, match="err takes the highest grade of all queries"):
+    with pytest.raises(ValueError, match="err uses the highest grade over all queries"):
         rs.integrations.TorchMetric("err")
 
 
