@@ -39,11 +39,13 @@ from rankstone.data.tables import as_columns, as_lists, from_table, has_annotati
 from rankstone.errors import Advice, DataError, DataTypeError, Hint, InputError, InputTypeError
 
 if TYPE_CHECKING:
+    from rankstone import typing
     from rankstone.align.alignment import Ints
-    from rankstone.typing import ColumnRoles, Parent
+    from rankstone.typing import ColumnRoles, Id, Items, Parent
 
 _SHOWN = 5  # chunks in an error
 _SEPARATOR = re.compile(r"[^\w\s/\\.]{1,3}|_{1,3}")  # what no file is called
+Rows: TypeAlias = "Mapping[Id, Items] | Columns | Lists"  # a truth or a run in memory
 Span: TypeAlias = "tuple[Any, float, float]"  # ("doc1", 0, 120): from the first character to before the last
 
 
@@ -65,7 +67,7 @@ def _taken(side: Columns | Lists, rows: Ints, item: Column | None = None) -> Col
 # -- some of the queries ------------------------------------------------------------------------------------
 
 
-def of_queries(truth: Any, run: Any, queries: Any) -> tuple[Any, Any]:
+def of_queries(truth: Rows | None, run: Rows, queries: typing.Column | typing.Path) -> tuple[Any, Any]:
     """Both sides with some queries only; a query that neither has is an error."""
     wanted = _wanted(queries)
     judged, known = (None, set()) if truth is None else _with_queries(truth, wanted)
@@ -124,7 +126,7 @@ def _matching(ids: list[Any], wanted: list[Any]) -> dict[Any, Any]:
 # -- excluded items ---------------------------------------------------------------------------------------
 
 
-def without(side: Mapping[Any, Any] | Columns | Lists, seen: Columns) -> tuple[Any, int]:
+def without(side: Rows, seen: Columns) -> tuple[Any, int]:
     """A side without excluded items, and their number."""
     if isinstance(side, Mapping):
         return _without_excluded(side, seen)
@@ -132,7 +134,7 @@ def without(side: Mapping[Any, Any] | Columns | Lists, seen: Columns) -> tuple[A
     return _taken(side, np.flatnonzero(keep)), len(keep) - int(keep.sum())
 
 
-def residual(truth: Any, seen: Columns) -> tuple[Any, int]:
+def residual(truth: Rows, seen: Columns) -> tuple[Any, int]:
     """A truth without excluded items, and their number. A query whose items all are stays, with an empty truth."""
     out, count = without(truth, seen)
     if not isinstance(truth, Columns) or len(distinct(out.query)) == len(distinct(truth.query)):
@@ -386,7 +388,13 @@ def _raise_orphans(orphans: list[Any], what: str, query: Any) -> None:
 # -- spans of documents, each a tuple (document, start, end) ---------------------------------------------
 
 
-def covered(truth: object, run: object, overlap: float, columns: ColumnRoles | None, queries: Any = None) -> Dicts:
+def covered(
+    truth: object,
+    run: object,
+    overlap: float,
+    columns: ColumnRoles | None,
+    queries: typing.Column | typing.Path | None = None,
+) -> Dicts:
     """A truth and a run of spans as one of items.
 
     From the top of a list, a returned span finds a true one of which it covers at least this share. A true span is
