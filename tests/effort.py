@@ -40,12 +40,13 @@ def cpu_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def longest_silence(work: Callable[[], object]) -> float:
-    """The longest share of the CPU time of some work in which no signal is heard, though one is sent every 4 ms."""
-    heard = [time.process_time()]
-    signal.signal(signal.SIGPROF, lambda *_: heard.append(time.process_time()))
-    signal.setitimer(signal.ITIMER_PROF, 0.004, 0.004)
+def share_without_signals(work: Callable[[], object]) -> float:
+    """The longest share of the CPU time of some work in which no signal is handled."""
+    times: list[float] = []
+    signal.signal(signal.SIGPROF, lambda *_: times.append(time.process_time()))
+    times.append(time.process_time())
+    signal.setitimer(signal.ITIMER_PROF, 0.004, 0.004)  # seconds of the CPU, as the process time
     work()
     signal.setitimer(signal.ITIMER_PROF, 0)
-    heard.append(time.process_time())
-    return max(after - before for before, after in pairwise(heard)) / (heard[-1] - heard[0])
+    times.append(time.process_time())
+    return max(later - before for before, later in pairwise(times)) / (times[-1] - times[0])

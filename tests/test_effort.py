@@ -25,7 +25,7 @@ def test_too_much_cpu():
         re.fullmatch("(a*)*b", "a" * 100)  # which takes for ever
 
 
-@pytest.mark.parametrize("word", ["max_examples", "perf_counter", "process_time", "thread_time"])
+@pytest.mark.parametrize("word", ["max_examples", "perf_counter", "process_time", "thread_time", "timeit"])
 def test_neither_numbers_of_examples_nor_a_clock(word):
     found = [path.relative_to(HERE).as_posix() for path in FILES if re.search(rf"\b{word}\b", path.read_text("utf-8"))]
     assert found == []

@@ -410,8 +410,8 @@ def every_choice(row):
     """One choice at a time, of all that a metric takes: each of its words, and a few of the numbers."""
     yield {}
     for name in row.defaults:
-        yield from ({f"{row.name}_{name}": word} for word in row.words(name) or PARAMETERS[name])
-        yield from ({f"{row.name}_{name}": word, "ties": "expected"} for word in row.words(name))
+        yield from ({name: word} for word in row.words(name) or PARAMETERS[name])
+        yield from ({name: word, "ties": "expected"} for word in row.words(name))
     for name, words in CHOICES.items():
         if takes(rs.authoring.Metric(row.name), name):
             yield from ({name: word} for word in words)
@@ -607,6 +607,29 @@ def test_torch_compile_calls_metrics_as_they_are(monkeypatch):
     for _ in range(2):
         assert rs.arrays.rr(labels_by_rank=np.array([[0, 1]])).tolist() == [1 / 2]
     assert len(disabled) == 1
+
+
+def test_inside_torch_compile():
+    """What stands around the metric is compiled; the metric has its own values and errors."""
+    torch = pytest.importorskip("torch")
+    scores, labels = torch.from_numpy(SCORED), torch.from_numpy(LABELS)
+
+    def step(scores, labels):
+        return 2 * arrays.ndcg(scores=scores + 1, labels=labels, k=3).mean()
+
+    compiled = torch.compile(step, backend="eager")
+    assert compiled(scores, labels).item() == 2 * arrays.ndcg(scores=scores, labels=labels, k=3).mean().item()
+    with pytest.raises(ValueError, match="NaN"):
+        compiled(scores * math.nan, labels)
+
+
+def test_torch_vmap_is_refused():
+    torch = pytest.importorskip("torch")
+    one = partial(arrays.ndcg, k=3)
+    with pytest.raises(TypeError, match="call the metric with all rows"):
+        torch.vmap(lambda scores, labels: one(scores=scores, labels=labels))(
+            torch.from_numpy(SCORED), torch.from_numpy(LABELS)
+        )
 
 
 def test_labels_that_are_padding():

@@ -25,6 +25,7 @@ from rankstone.data.source import AlignOptions
 from rankstone.data.trec import read_trec
 from rankstone.errors import DataError
 
+from ..effort import PATIENCE
 from .doors import align_columns, align_dicts
 
 CHANGED = "changed while it was read"
@@ -519,7 +520,7 @@ print("alive")
 def test_arrays_written_by_another_thread(kind: str) -> None:
     """Each number is read once, or checked: any answer or an error of ours, and the process lives."""
     command = [sys.executable, "-c", WRITING, kind, "4"]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert (ended.returncode, ended.stdout, ended.stderr[-300:]) == (0, "alive\n", "")
 
 
@@ -653,13 +654,13 @@ time.sleep(%s)
 
 def test_the_program_ends_while_threads_evaluate() -> None:
     for after in (0.2, 0.5):
-        ended = subprocess.run([sys.executable, "-c", ENDING % after], capture_output=True, text=True, timeout=100)
+        ended = subprocess.run([sys.executable, "-c", ENDING % after], capture_output=True, text=True, timeout=PATIENCE)
         assert (ended.returncode, ended.stderr) == (0, "")
 
 
 SIGNALLED = """
 import sys, numpy as np, pyarrow as pa, rankstone as rs
-from tests.effort import longest_silence
+from tests.effort import share_without_signals
 
 form, rows = sys.argv[1], int(sys.argv[2])
 ids = [f"item {n:09}" for n in np.random.default_rng(0).permutation(rows)]
@@ -672,7 +673,7 @@ truth, run = {
     "lists": lambda: ({"q": ids[::-1]}, {"q": ids}),
 }[form]()
 
-print(longest_silence(lambda: rs.evaluate(truth, run, "ap")))
+print(share_without_signals(lambda: rs.evaluate(truth, run, "ap")))
 """
 
 
@@ -683,6 +684,6 @@ print(longest_silence(lambda: rs.evaluate(truth, run, "ap")))
 def test_signals_are_heard_within_one_query(form: str, rows: int) -> None:
     """The longest share of the CPU time in which no signal is heard: 0.6 and more where the core does not look."""
     command = [sys.executable, "-c", SIGNALLED, form, str(rows)]
-    root = Path(__file__).parents[2]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, cwd=root)
+    root = Path(__file__).parents[2]  # of the package `tests`
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True, cwd=root)
     assert float(ended.stdout) < 1 / 2

@@ -166,6 +166,40 @@ def test_seen_cells_leave_the_matrix():
         rs.evaluate(labels, scores, "rr", exclude=np.ones((1, 2)))
 
 
+RELEVANT = {"u": ["a", "b"], "v": ["d"]}  # a and d have been seen
+
+
+@pytest.mark.parametrize(
+    ("truth", "run"),
+    [
+        (RELEVANT, LISTS),
+        (rows(RELEVANT).assign(rating=1), rows(LISTS)),
+        (rs.lists([["a", "b"], ["d"]], query=["u", "v"]), rs.lists([["a", "b"], ["d", "x", "c"]], query=["u", "v"])),
+        (np.array([[1, 1, 0], [1, 0, 0]]), np.array([[3.0, 2.0, -np.inf], [3.0, 2.0, 1.0]])),
+    ],
+)  # fmt: skip
+def test_the_residual_collection(truth, run):
+    """b is first in the list of u, of one relevant item or of two; v has none left, and stays."""
+    seen = np.array([[1, 0, 0], [1, 0, 0]]) if isinstance(run, np.ndarray) else SEEN
+    whole = rs.evaluate(truth, run, ["ap", "num_rel"], exclude=seen, averaging="macro")
+    assert dict(whole) == {"ap": (1 / 2 + 0) / 2, "num_rel": (2 + 1) / 2}
+    assert any(note.startswith("2 relevant items excluded") and "exclude_from_truth" in note for note in whole.notes)
+    rest = rs.evaluate(truth, run, ["ap", "num_rel"], exclude=seen, exclude_from_truth=True, averaging="macro")
+    assert dict(rest) == {"ap": (1 + 0) / 2, "num_rel": (1 + 0) / 2}
+    assert "2 judged items removed from the truth (exclude_from_truth)" in rest.notes
+    assert rs.evaluate(truth, run, "ap", exclude=seen, exclude_from_truth=True, no_relevant="skip")["ap"] == 1
+
+
+def test_what_the_residual_collection_needs():
+    with pytest.raises(TypeError, match="exclude_from_truth= goes with exclude= and a truth"):
+        rs.evaluate(TEST, LISTS, "rr", exclude_from_truth=True)
+    weighted = rows(RELEVANT).assign(weight=[1.0, 2.0, 1.0])
+    more = {"relevance": "weighted", "exclude_from_truth": True}
+    with pytest.raises(ValueError, match="query 'v' has no judged items left"):
+        rs.evaluate(weighted, LISTS, "recall@1", exclude=SEEN, **more)
+    assert rs.evaluate(weighted[:2], LISTS, "recall@1", exclude={"u": ["a"]}, **more)["recall@1"] == 1
+
+
 def test_seen_by_other_ids():
     for run in (LISTS, rows(LISTS)):
         with pytest.raises(TypeError, match="exclude items are integers but run items are strings"):

@@ -183,6 +183,45 @@ def test_feedback_of_a_faster_server_finds_its_list():
     assert first.counters["outcomes without a list"] == 0
 
 
+@pytest.mark.parametrize("fresh", [True, False], ids=["new every morning", "restored every morning"])
+def test_three_days_merged_every_night_are_one_process(fresh):
+    """Two servers of lists and clicks; feedback comes within two hours, at either of them, also after midnight."""
+    day, hour, random = 86_400, 3_600, np.random.default_rng(5)
+    settings = {"metrics": ["rr", "hit_rate@2"], "window": "7d", "horizon": "26h", "by": "country"}
+    events = []
+    for number in range(300):
+        served = float(random.uniform(0, 3 * day))
+        shown = random.permutation(list("abcde")).tolist()
+        events.append((served, "list", number, shown, str(random.choice(["FI", "SE"]))))
+        later = served + random.uniform(0, 2 * hour, random.poisson(0.7))
+        events.extend((time, "click", number, str(random.choice(shown)), "") for time in later.tolist())
+    whole, total = rs.Online(**settings), rs.Online(**settings)
+    nightly = [0.0] * 4
+    for today in range(4):  # on the last one there are clicks only
+        servers = [rs.Online(**settings) for _ in range(2)]
+        if not fresh:  # one of them is the process of yesterday, with all that was merged
+            servers[0].load_state_dict(json.loads(json.dumps(total.state_dict())))
+        for time, kind, number, what, country in sorted(event for event in events if event[0] // day == today):
+            for online in (whole, servers[int(random.integers(2))]):
+                if kind == "list":
+                    online.log_impression(number, what, time=time, country=country)
+                else:
+                    online.log_feedback(number, what, time=time)
+        total = total if fresh else rs.Online(**settings)
+        for server in servers:
+            saved = rs.Online(**settings)
+            saved.load_state_dict(json.loads(json.dumps(server.state_dict())))
+            total.merge(saved)
+        nightly[today] = total.compute().counters["lists"]
+    for online in (whole, total):
+        online.advance_to(5 * day)
+    assert nightly[0] < nightly[1] < nightly[2] < 300  # some were final at each merge
+    assert whole.counters == total.counters
+    assert total.counters["lists"] == 300
+    assert total.counters["outcomes"] == sum(event[1] == "click" for event in events)
+    assert repr(total.compute()) == repr(whole.compute())
+
+
 def test_feedback_that_is_merged_too_late_is_reported():
     """Lists at one server, feedback at another: what is final in the morning cannot be joined in the evening."""
     lists, clicks = (rs.Online("rr", window=10_000, horizon=10) for _ in range(2))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rankstone.cli.evaluate_command import results_of
-from rankstone.cli.input import check_stdin, columns_of, groups_by, named, sides
+from rankstone.cli.input import check_stdin, columns_of, groups_by, named, queries_of, sides
 from rankstone.cli.options import (
     Add,
     UsageError,
@@ -120,7 +120,8 @@ def _origin(arguments: argparse.Namespace, truth: str, files: Mapping[str, str])
         return None
     judged, *runs = sides(arguments, list(files.values()))
     side_info = {name: getattr(arguments, name) for name in ("catalogue", "history") if getattr(arguments, name)}
-    how = {"columns": None, "convention": arguments.convention, **side_info, **choices_of(arguments)}
+    how: dict[str, Any] = {"columns": None, "queries": queries_of(arguments), "convention": arguments.convention}
+    how |= {**side_info, **choices_of(arguments)}
     return InputOrigin(judged, {name: (run,) for name, run in zip(files, runs, strict=True)}, how)
 
 
@@ -149,7 +150,8 @@ def _check_no_reading(arguments: argparse.Namespace) -> None:
     """Stop at options that say how to measure what has been measured."""
     options = {
         "-c": arguments.convention != "rankstone", "-s": arguments.set, "--columns": arguments.columns,
-        "--from-format": arguments.format, "--exclude": arguments.exclude, "--catalogue": arguments.catalogue,
+        "--from-format": arguments.format, "--exclude": arguments.exclude, "--queries": arguments.queries,
+        "--exclude-from-truth": arguments.exclude_from_truth, "--catalogue": arguments.catalogue,
         "--history": arguments.history, "--reference": arguments.reference, "--parent": arguments.parent,
         "--overlap": arguments.overlap, "--bounds": arguments.bounds,
     }  # fmt: skip

@@ -13,6 +13,7 @@ from rankstone.cli.input import (
     format_of,
     groups_by,
     named,
+    queries_of,
     report_skipped,
     roles_for,
     truth_of,
@@ -83,7 +84,10 @@ def results_of(
     alone = not arguments.runs and not any(plan.needs_truth for plan in plans)
     alone = alone or arguments.overlap is not None
     truth = None if alone else truth_of(arguments, [*runs.values()], arguments.on_error)
-    more: Any = {"exclude": arguments.exclude, "parent": arguments.parent, "bounds": bounds}
+    more: Any = {
+        "exclude": arguments.exclude, "exclude_from_truth": arguments.exclude_from_truth,
+        "queries": queries_of(arguments), "parent": arguments.parent, "bounds": bounds,
+    }  # fmt: skip
     more = {name: value for name, value in more.items() if value}
     if arguments.exclude and arguments.columns:
         more["columns"] = {"truth": roles_for(arguments, "truth", arguments.exclude, []) or {}}

@@ -111,6 +111,12 @@ def sides(arguments: argparse.Namespace, runs: Sequence[str]) -> list[Columns | 
     return all_same_ids(truth, read)
 
 
+def queries_of(arguments: argparse.Namespace) -> str | list[str] | None:
+    """The queries to evaluate: a file of ids, or ids; None for all."""
+    given: str | None = arguments.queries
+    return given if given is None or os.path.exists(given) else given.split(",")
+
+
 # -- which column is which, and what the files are -----------------------------------------------------------
 
 

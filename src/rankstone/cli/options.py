@@ -83,6 +83,8 @@ def share_input(add: Add) -> None:
     share(add, "--on-error")
     seen = "training items per query, as a truth: they are removed before ranking; self: the item with the query's id"
     add("--exclude", metavar="FILE", help=seen)
+    add("--exclude-from-truth", action="store_true", help="remove these from the truth, too: the residual collection")
+    add("--queries", metavar="IDS", help="only these queries: a file with one id per line, or ids with commas")
     chunks = "the document of each chunk: a file with two columns, or a separator such as '#'"
     add("--parent", metavar="FILE", help=chunks)
     spans = "files of spans (document, start, end): the share of a relevant span that a returned one must cover"

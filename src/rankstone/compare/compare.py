@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Metrics,
         Numbers,
         Parent,
+        Path,
         Run,
         Truth,
         Weights,
@@ -67,7 +68,9 @@ def compare(
     lengths: Numbers | None = None,
     groups: Numbers | None = None,
     query: Column | None = None,
+    queries: Column | Path | None = None,
     exclude: Truth | None = None,
+    exclude_from_truth: bool = False,
     parent: Parent | None = None,
     overlap: float | None = None,
     catalogue: CatalogueLike | int | None = None,
@@ -128,8 +131,13 @@ def compare(
         For flat arrays: the number of rows per query.
     query : str or array, optional
         For flat arrays and tables: the query of each row.
+    queries : ids or path, optional
+        Evaluate these queries only: their ids, or a file with one id per line.
     exclude : dict, table, file or "self", optional
         Training items, which are removed before ranking; "self" is the item with the query's id.
+    exclude_from_truth : bool, default False
+        Remove the excluded items from the truth, too (residual collection); otherwise relevant ones still count as
+        relevant.
     parent : dict, callable or str, optional
         The document of each passage; passages are merged into their documents.
     overlap : float, optional
@@ -159,8 +167,9 @@ def compare(
     2
     """
     inputs: dict[str, Any] = {
-        "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude, "columns": columns,
-        "parent": parent, "overlap": overlap,
+        "mask": mask, "lengths": lengths, "groups": groups, "query": query, "queries": queries,
+        "exclude": exclude, "exclude_from_truth": exclude_from_truth or None, "columns": columns, "parent": parent,
+        "overlap": overlap,
     }  # fmt: skip
     side: dict[str, Any] = {"catalogue": catalogue, "history": history, "reference": reference}
     rules: dict[str, Any] = {
@@ -246,7 +255,8 @@ class InputOrigin:
         for name in names:
             if len(self.runs[name]) > 1:
                 raise InputError(f"{name} has several runs; explain two: rs.explain(truth, (a, b), {metric!r}, ...)")
-        how = {name: value for name, value in self.how.items() if name not in (*_TRANSFORMS, *_SIDE_INFO)}
+        unused = (*_TRANSFORMS, *_SIDE_INFO, "queries", "exclude_from_truth")
+        how = {name: value for name, value in self.how.items() if name not in unused}
         for name in (name for name in _TRANSFORMS if self.how.get(name) is not None):
             raise InputError(f"explain takes no {name}=; give it the lists after that step")
         truth, first, second = self._sides(names)

@@ -92,8 +92,13 @@ class Columns:
 
     def only(self, query: Hashable) -> Columns:
         """The rows of a query, as columns."""
-        rows, roles = self.rows_of(query), ("query", "item", "grade", "score", "subtopic", "weight")
-        return replace(self, **{name: take(getattr(self, name), rows) for name in roles})
+        return self.take(self.rows_of(query))
+
+    def take(self, rows: Ints) -> Columns:
+        """Some rows, in this order."""
+        roles, second = ("query", "item", "grade", "score", "subtopic", "weight"), self.iteration
+        values = {name: take(getattr(self, name), rows) for name in roles}
+        return replace(self, **values, iteration=None if second is None else lambda: take(second(), rows))
 
 
 def columns(

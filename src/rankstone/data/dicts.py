@@ -107,12 +107,13 @@ def check_same_kind(truth: dict[Any, Any], run: dict[Any, Any], name: str = "tru
     shared = [query for query in truth if query in run]
     sides += [(truth[query], run[query], "items") for query in shared[:100]]
     for judged, returned, what in sides:
-        kinds = [{_id_kind(name) for name in side} for side in (judged, returned)]
+        kinds = [{id_kind(name) for name in side} for side in (judged, returned)]
         if kinds in ([{"integers"}, {"strings"}], [{"strings"}, {"integers"}]):
             raise InputTypeError(f"{name} {what} are {kinds[0].pop()} but {other} {what} are {kinds[1].pop()}")
 
 
-def _id_kind(name: object) -> str:
+def id_kind(name: object) -> str:
+    """What an id is: integers, strings or others."""
     return "integers" if isinstance(name, (int, np.integer)) else "strings" if isinstance(name, str) else "others"
 
 

@@ -30,7 +30,7 @@ from rankstone.data.arrow import (
     take,
 )
 from rankstone.data.columns import BadLine, first_rows
-from rankstone.data.source import Aligned, AlignOptions, TopK, left_out, ranked_from, still_judged
+from rankstone.data.source import Aligned, AlignOptions, TopK, left_out, left_out_of_truth, ranked_from, still_judged
 from rankstone.errors import DataError, InputError, InputTypeError
 
 if TYPE_CHECKING:
@@ -324,11 +324,14 @@ def _whole(values: NDArray[Any]) -> bool:
     return values.dtype.kind in "iub" or bool((values == np.floor(values)).all())
 
 
-class Dense:
-    """Matrices of scores and labels; a mask marks the valid cells, or `lengths` their number per row.
+def _cells(there: NDArray[np.bool_], values: NDArray[Any]) -> Lists:
+    """Cells of a matrix as lists; the items are column numbers."""
+    offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
+    return Lists(offsets, np.nonzero(there)[1], values[there])
 
-    exclude: a matrix whose nonzero cells are removed from the lists.
-    """
+
+class Dense:
+    """Matrices of scores and labels; a mask marks the valid cells, or `lengths` their number per row."""
 
     def __init__(
         self,
@@ -336,7 +339,6 @@ class Dense:
         labels: Array,
         mask: Array | None = None,
         lengths: Numbers | None = None,
-        exclude: Array | None = None,
     ) -> None:
         self.scores, self.labels = as_array(scores), as_array(labels)
         self.notes: tuple[str, ...] = ()
@@ -357,9 +359,6 @@ class Dense:
             if self.mask.dtype != np.bool_:
                 raise InputTypeError(f"the mask holds {self.mask.dtype}; it must hold bool, True for a real item")
 
-        if exclude is not None:
-            self._leave_out(as_array(exclude) != 0)
-
     def check(self) -> None:
         """Raise for labels that are padding, note those that may be, and warn where labels and scores look swapped."""
         labels, scores = (side if self.mask is None else side[self.mask] for side in (self.labels, self.scores))
@@ -372,12 +371,25 @@ class Dense:
                 hint = remedy.format(f"{value:g}")
                 self.notes += (f"labels of {value:g} end some rows and count as items; if they are padding, {hint}",)
 
-    def _leave_out(self, exclude: NDArray[np.bool_]) -> None:
-        if exclude.shape != self.scores.shape:
-            raise InputError(f"scores have shape {self.scores.shape} but exclude= {exclude.shape}")
-        there = self.scores > -np.inf if self.mask is None else self.mask & (self.scores > -np.inf)
-        self.notes += (left_out(int((exclude & there).sum())), *still_judged(int((exclude & (self.labels > 0)).sum())))
-        self.mask = ~exclude if self.mask is None else self.mask & ~exclude
+    def without(self, exclude: Array, from_truth: bool) -> Dense | ListPair:
+        """The same without the nonzero cells of `exclude` in the lists; from_truth: in the truth neither."""
+        excluded = as_array(exclude) != 0
+        if excluded.shape != self.scores.shape:
+            raise InputError(f"scores have shape {self.scores.shape} but exclude= {excluded.shape}")
+        there = self._cells()
+        judged, gone = there & excluded & (self.labels != 0), int((there & excluded & (self.scores > -np.inf)).sum())
+        relevant = int((judged & (self.labels > 0)).sum())
+        about = left_out_of_truth(int(judged.sum())) if from_truth else still_judged(relevant)
+        notes = (*self.notes, left_out(gone), *about)
+        if from_truth or not judged.any():
+            rest = Dense(self.scores, self.labels, there & ~excluded)
+            rest.notes = notes
+            return rest
+        truth = replace(_cells(there, self.labels), ordered=False)
+        return ListPair(truth, _cells(there & ~excluded, self.scores), notes=notes)
+
+    def _cells(self) -> NDArray[np.bool_]:
+        return np.ones(self.scores.shape, dtype=bool) if self.mask is None else self.mask
 
     repeatable = True
 
@@ -394,9 +406,7 @@ class Dense:
 
     def first(self, options: AlignOptions, depth: int | None) -> TopK:
         """The items are column numbers."""
-        there = np.ones(self.scores.shape, dtype=bool) if self.mask is None else self.mask
-        offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
-        return first_of(Lists(offsets, np.nonzero(there)[1], self.scores[there]), None, options, depth, None)
+        return first_of(_cells(self._cells(), self.scores), None, options, depth, None)
 
     def ids(self) -> None:
         """None: an item is a position in its row."""

@@ -14,7 +14,7 @@ from rankstone.data.dicts import Dicts
 from rankstone.data.files import is_path, read_side, same_ids, side_columns
 from rankstone.data.lists import Dense, ListPair, Lists, check_arrays, from_sparse, is_matrix, is_scores, is_sparse
 from rankstone.data.roles import check_two_sides, roles_of
-from rankstone.data.source import RunOnly, Source, own_leads, still_judged
+from rankstone.data.source import RunOnly, Source, left_out, left_out_of_truth, own_leads, still_judged
 from rankstone.data.tables import (
     AsRun,
     as_columns,
@@ -31,7 +31,7 @@ from rankstone.errors import InputError, InputTypeError
 if TYPE_CHECKING:
     from rankstone.data.side_info import SideInfo
     from rankstone.data.tables import Side
-    from rankstone.typing import Array, CatalogueLike, Column, ColumnRoles, Numbers, Parent, Run, Truth
+    from rankstone.typing import Array, CatalogueLike, Column, ColumnRoles, Numbers, Parent, Path, Run, Truth
 
 _KINDS = (Mapping, Columns, Lists)
 
@@ -46,23 +46,27 @@ def load(
     query: Column | None,
     columns: ColumnRoles | None,
     exclude: Truth | None,
+    exclude_from_truth: bool = False,
     parent: Parent | None = None,
     overlap: float | None = None,
+    queries: Column | Path | None = None,
 ) -> Source:
     """The source of a truth and a run in any shape."""
+    if exclude_from_truth and (exclude is None or truth is None):
+        raise InputTypeError("exclude_from_truth= goes with exclude= and a truth")
     if truth is None:
-        return _alone(run, mask, lengths, columns, exclude, parent, overlap)
+        return _alone(run, mask, lengths, columns, exclude, parent, overlap, queries)
     if overlap is not None:
         others = {"mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude}
         for name in (name for name, value in {**others, "parent": parent}.items() if value is not None):
             raise InputTypeError(f"{name}= does not go with overlap=")
         from rankstone.data.transforms import covered  # imported late: rarely needed
 
-        return covered(truth, run, overlap, columns)
+        return covered(truth, run, overlap, columns, queries)
     if parent is not None and is_matrix(run):
         raise InputTypeError("parent= goes with items that have ids, not with matrices of labels and scores")
     if is_matrix(run) and (is_matrix(truth) or is_sparse(truth)):
-        return _dense(truth, run, mask, lengths, exclude)
+        return _dense(truth, run, mask, lengths, exclude, exclude_from_truth, queries)
     if mask is not None or lengths is not None:
         raise InputTypeError("mask= and lengths= go with matrices of labels and scores")
     if is_scores(truth) and is_scores(run):
@@ -90,14 +94,17 @@ def load(
             f"cannot evaluate {_kind(truth)} and {_kind(run)} together; give dicts ({{query: {{item: grade}}}}), "
             "tables with a query and an item column, files, rs.columns(...), rs.lists(...), or matrices"
         )
-    files = any(map(is_file, (truth, run, exclude)))
-    returned, notes = _new(pair[1], exclude, columns, files, pair[0])
-    pair = pair[0], returned
+    files = any(map(is_file, (truth, run, None if _is_self(exclude) else exclude)))
+    if queries is not None:
+        from rankstone.data.transforms import of_queries
+
+        pair = of_queries(pair[0], pair[1], queries)
+    *pair, notes = _new(pair[0], pair[1], exclude, columns, files, exclude_from_truth)
     if parent is not None:
         from rankstone.data.transforms import by_document
 
         judged, returned, note = by_document(pair[0], pair[1], parent)
-        pair, notes = (judged, returned), (*notes, note)
+        pair, notes = [judged, returned], (*notes, note)
     return _paired(*pair, files=files, notes=notes)
 
 
@@ -109,14 +116,20 @@ def _alone(
     exclude: Any = None,
     parent: Parent | None = None,
     overlap: float | None = None,
+    queries: Column | Path | None = None,
 ) -> Source:
     """A run without a truth."""
     for name, value in {"parent": parent, "overlap": overlap}.items():
         if value is not None:
             raise InputTypeError(f"{name}= goes with a truth")
     if is_matrix(run):
-        return RunOnly(_dense(np.zeros(run.shape), run, mask, lengths, exclude))
-    side, notes = _new(opened(run, "run", columns), exclude, columns, any(map(is_file, (run, exclude))))
+        return RunOnly(_dense(np.zeros(run.shape), run, mask, lengths, exclude, queries=queries))
+    side: Any = opened(run, "run", columns)
+    if queries is not None and isinstance(side, _KINDS):
+        from rankstone.data.transforms import of_queries
+
+        side = of_queries(None, side, queries)[1]
+    _, side, notes = _new(None, side, exclude, columns, any(map(is_file, (run, exclude))))
     if isinstance(side, Mapping):
         return RunOnly(Dicts({}, side, notes=notes))
     if isinstance(side, Columns):
@@ -131,22 +144,25 @@ def _alone(
 
 
 def _new(
-    run: Any, exclude: Any, columns: ColumnRoles | None, files: bool, truth: Any = None
-) -> tuple[Any, tuple[str, ...]]:
-    """A run without the excluded items, and the notes on it."""
-    from rankstone.data.transforms import count_relevant, own_items, own_leads_in, without
+    truth: Any, run: Any, exclude: Any, columns: ColumnRoles | None, files: bool, from_truth: bool = False
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """The truth, the run without the excluded items, and the notes on it; from_truth: the truth without them, too."""
+    from rankstone.data.transforms import count_relevant, own_items, own_leads_in, residual, without
 
     if exclude is None:
-        return run, own_leads(run) if isinstance(run, Mapping) else own_leads_in(run)
-    excluded: Any = own_items(run) if isinstance(exclude, str) and exclude == "self" else _excluded(exclude, columns)
+        return truth, run, own_leads(run) if isinstance(run, Mapping) else own_leads_in(run)
+    excluded: Any = own_items(run) if _is_self(exclude) else _excluded(exclude, columns)
     if files and not isinstance(run, Mapping):
         excluded, run = same_ids(excluded, run)
-    run, note = without(run, excluded)
+    run, count = without(run, excluded)
     if truth is None:
-        return run, (note,)
+        return None, run, (left_out(count),)
     if files and not isinstance(truth, Mapping):
         excluded, truth = same_ids(excluded, truth)
-    return run, (note, *still_judged(count_relevant(truth, excluded)))
+    if not from_truth:
+        return truth, run, (left_out(count), *still_judged(count_relevant(truth, excluded)))
+    truth, judged = residual(truth, excluded)
+    return truth, run, (left_out(count), *left_out_of_truth(judged))
 
 
 def open_side_info(catalogue: CatalogueLike | None, history: Truth | None, reference: Run | None) -> SideInfo:
@@ -160,16 +176,30 @@ def open_side_info(catalogue: CatalogueLike | None, history: Truth | None, refer
     )
 
 
-def _dense(truth: Any, run: Any, mask: Array | None, lengths: Numbers | None, exclude: Any) -> Source:
+def _dense(
+    truth: Any,
+    run: Any,
+    mask: Array | None,
+    lengths: Numbers | None,
+    exclude: Any,
+    from_truth: bool = False,
+    queries: object = None,
+) -> Source:
+    if queries is not None:
+        raise InputTypeError("queries= goes with ids, and rows of a matrix have none: pass some of the rows")
     labels = truth.toarray() if is_sparse(truth) else truth
     if labels.shape != run.shape and is_sparse(truth) and as_array(run).dtype.kind in "iu":
         raise InputError(
             f"the run has shape {tuple(run.shape)} but the truth {labels.shape}; if it holds the items' numbers, best "
             "first, give rs.lists(run)"
         )
-    source = Dense(run, labels, mask, lengths, exclude.toarray() if is_sparse(exclude) else exclude)
+    source = Dense(run, labels, mask, lengths)
     source.check()
-    return source
+    if _is_self(exclude):
+        raise InputTypeError("exclude='self' goes with items that have ids, not with matrices of labels and scores")
+    if exclude is None:
+        return source
+    return source.without(exclude.toarray() if is_sparse(exclude) else exclude, from_truth)
 
 
 def opened(side: Any, what: str, columns: ColumnRoles | None, other: Any = None) -> Side:
@@ -195,6 +225,11 @@ def check_apart(truth: object, run: object, judged: Columns | Lists, returned: C
 def is_file(side: object) -> bool:
     """Is it a file, or made from files."""
     return is_path(side) or (isinstance(side, AsRun) and side.of_files)
+
+
+def _is_self(exclude: object) -> bool:
+    """Is the query's own document to be excluded."""
+    return isinstance(exclude, str) and exclude == "self"
 
 
 def _excluded(exclude: Truth, columns: ColumnRoles | None) -> Columns:

@@ -160,7 +160,12 @@ def own_leads(run: Mapping[Any, Any]) -> tuple[str, ...]:
 def still_judged(count: int) -> tuple[str, ...]:
     """The note on relevant items that `exclude=` removes from the lists but not from the truth."""
     many = f"{count:,} relevant item{'s' * (count != 1)} excluded from the lists (exclude) still count as relevant"
-    return (f"{many}: for the residual collection, remove them from the truth",) if count else ()
+    return (f"{many}: for the residual collection, set exclude_from_truth",) if count else ()
+
+
+def left_out_of_truth(count: int) -> tuple[str, ...]:
+    """The note on judged items that `exclude_from_truth=` removes."""
+    return (f"{count:,} judged item{'s' * (count != 1)} removed from the truth (exclude_from_truth)",) if count else ()
 
 
 def ranked_from(

@@ -1,4 +1,4 @@
-"""Transforms of a truth and a run: remove items (`exclude=`), map chunks to documents, and spans to items."""
+"""Transforms of a truth and a run: some queries only, items removed, chunks as documents, spans as items."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ import pyarrow
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rankstone.data.annotations import ranges
 from rankstone.data.arrow import (
     Column,
     arrow_table,
     as_column,
     as_text,
     distinct,
+    encoded,
     is_table,
     is_whole,
     plain,
@@ -29,22 +31,24 @@ from rankstone.data.arrow import (
     take,
 )
 from rankstone.data.columns import Columns
-from rankstone.data.dicts import Dicts, check_same_kind, plain_dict
+from rankstone.data.dicts import Dicts, check_same_kind, id_kind, plain_dict
 from rankstone.data.files import is_path, read_table, read_truth
 from rankstone.data.id_encoder import IdEncoder, among, pair
 from rankstone.data.lines import head_of
 from rankstone.data.lists import Lists, rows_of
 from rankstone.data.roles import find_all
-from rankstone.data.source import left_out, own_leads
-from rankstone.data.tables import as_columns, from_table
+from rankstone.data.source import own_leads
+from rankstone.data.tables import as_columns, as_lists, from_table, has_annotations
 from rankstone.errors import Advice, DataError, DataTypeError, Hint, InputError, InputTypeError
 
 if TYPE_CHECKING:
+    from rankstone import typing
     from rankstone.align.alignment import Ints
-    from rankstone.typing import ColumnRoles, Parent
+    from rankstone.typing import ColumnRoles, Id, Items, Parent
 
 _SHOWN = 5  # chunks in an error
 _SEPARATOR = re.compile(r"[^\w\s/\\.]{1,3}|_{1,3}")  # what no file is called
+Rows: TypeAlias = "Mapping[Id, Items] | Columns | Lists"  # a truth or a run in memory
 Span: TypeAlias = "tuple[Any, float, float]"  # ("doc1", 0, 120): from the first character to before the last
 
 
@@ -56,26 +60,95 @@ def _rows(side: Columns | Lists) -> tuple[Column, Column]:
 def _taken(side: Columns | Lists, rows: Ints, item: Column | None = None) -> Columns | Lists:
     """Some rows of a side, in their order; item: other ids for these."""
     if isinstance(side, Columns):
-        values = {name: take(getattr(side, name), rows) for name in ("query", "grade", "score")}
-        return replace(side, item=take(side.item, rows) if item is None else item, **values)
+        return side.take(rows) if item is None else replace(side.take(rows), item=item)
     start = int(side.offsets[0])
     offsets = np.searchsorted(rows, np.asarray(side.offsets) - start)
     items = take(side.items, rows + start) if item is None else item
     return replace(side, offsets=offsets, items=items, values=take(side.values, rows + start))
 
 
+# -- some of the queries ------------------------------------------------------------------------------------
+
+
+def of_queries(truth: Rows | None, run: Rows, queries: typing.Column | typing.Path) -> tuple[Any, Any]:
+    """Both sides with some queries only; a query that neither has is an error."""
+    wanted = _wanted(queries)
+    judged, known = (None, set()) if truth is None else _with_queries(truth, wanted)
+    returned, others = _with_queries(run, wanted)
+    unknown = [query for query in dict.fromkeys(wanted) if query not in known and query not in others]
+    if unknown:
+        shown = ", ".join(map(repr, unknown[:_SHOWN])) + " ..." * (len(unknown) > _SHOWN)
+        where = "the run" if truth is None else "the truth and the run"
+        raise InputError(Advice(Hint("queries"), f" has {len(unknown)} ids that are not in {where}: {shown}"))
+    return judged, returned
+
+
+def _wanted(queries: Any) -> list[Any]:
+    """The ids: of a column, or of a file with one per line."""
+    if is_path(queries):
+        try:
+            with open(queries, encoding="utf-8-sig") as file:
+                return [line.strip() for line in file if line.strip()]
+        except FileNotFoundError:
+            raise InputError(Advice(f"there is no file {os.fspath(queries)!r} with one id per line; pass ids as ",
+                                    Hint("queries", [os.fspath(queries)]))) from None  # fmt: skip
+    if isinstance(queries, (list, tuple, set, frozenset)):
+        return list(queries)
+    return plain_ids(as_column("queries", queries))
+
+
+def _with_queries(side: Any, wanted: list[Any]) -> tuple[Any, set[Any]]:
+    """A side with some queries only, and those of the wanted ids that it has."""
+    if isinstance(side, Mapping):
+        inside = _matching(list(side), wanted)
+        return {query: side[query] for query in inside}, set(inside.values())
+    if side.query is None:
+        raise InputTypeError("queries= goes with ids, and these lists have none: pass some of the lists")
+    if isinstance(side, Lists):
+        ids = plain_ids(side.query)
+        inside = _matching(ids, wanted)
+        kept = np.flatnonzero([query in inside for query in ids])
+        rows, offsets = ranges(np.asarray(side.offsets, dtype=np.int64), kept)
+        values = {"items": take(side.items, rows), "values": take(side.values, rows), "query": take(side.query, kept)}
+        return replace(side, offsets=offsets, **values), set(inside.values())
+    words, codes = encoded(side.query)
+    ids = words.to_pylist()
+    inside = _matching(ids, wanted)
+    keep = np.array([*(query in inside for query in ids), True])  # the last: rows without a query, an error later
+    return side.take(np.flatnonzero(keep[codes])), set(inside.values())
+
+
+def _matching(ids: list[Any], wanted: list[Any]) -> dict[Any, Any]:
+    """The wanted id of each id that is wanted; as text where one of them are strings and the others integers."""
+    kinds = {*map(id_kind, ids)}, {*map(id_kind, wanted)}
+    unlike = kinds in (({"integers"}, {"strings"}), ({"strings"}, {"integers"}))
+    names = {str(query) if unlike else query: query for query in wanted}
+    return {one: names[name] for one in ids if (name := str(one) if unlike else one) in names}
+
+
 # -- excluded items ---------------------------------------------------------------------------------------
 
 
-def without(run: Mapping[Any, Any] | Columns | Lists, seen: Columns) -> tuple[Any, str]:
-    """The run without excluded items, and a note on it."""
-    if isinstance(run, Mapping):
-        return _without_excluded(run, seen)
-    keep = ~_is_in(*_rows(run), seen)
-    return _taken(run, np.flatnonzero(keep)), left_out(len(keep) - int(keep.sum()))
+def without(side: Rows, seen: Columns) -> tuple[Any, int]:
+    """A side without excluded items, and their number."""
+    if isinstance(side, Mapping):
+        return _without_excluded(side, seen)
+    keep = ~_is_in(*_rows(side), seen)
+    return _taken(side, np.flatnonzero(keep)), len(keep) - int(keep.sum())
 
 
-def _without_excluded(run: Mapping[Any, Any], seen: Columns) -> tuple[dict[Any, Any], str]:
+def residual(truth: Rows, seen: Columns) -> tuple[Any, int]:
+    """A truth without excluded items, and their number. A query whose items all are stays, with an empty truth."""
+    out, count = without(truth, seen)
+    if not isinstance(truth, Columns) or len(distinct(out.query)) == len(distinct(truth.query)):
+        return out, count
+    if has_annotations(truth):
+        query = next(iter({*distinct(truth.query)} - {*distinct(out.query)}))
+        raise InputError(f"query {query!r} has no judged items left; remove it from the truth")
+    return without(as_lists(truth, "truth"), seen)
+
+
+def _without_excluded(run: Mapping[Any, Any], seen: Columns) -> tuple[dict[Any, Any], int]:
     excluded: dict[Any, set[Any]] = {}
     for query, item in zip(plain_ids(seen.query), plain_ids(seen.item), strict=True):
         excluded.setdefault(query, set()).add(item)
@@ -90,16 +163,14 @@ def _without_excluded(run: Mapping[Any, Any], seen: Columns) -> tuple[dict[Any, 
         out[query] = kept
     if count == 0:
         check_same_kind(excluded, out, "exclude")
-    return out, left_out(count)
+    return out, count
 
 
 def own_items(run: Mapping[Any, Any] | Columns | Lists) -> Columns:
     """The query's own document per query, to be excluded: the item with the query's id."""
     if isinstance(run, Mapping):
-        query, item = (
-            as_column("query", list(run)),
-            as_column("item", [item for items in run.values() for item in items]),
-        )
+        query, items = as_column("query", list(run)), next((own for own in run.values() if own), ())
+        item = as_column("item", list(items)[:1])
     elif run.query is None:
         raise InputError("exclude='self' needs queries with ids; rs.lists(..., query=...) has them")
     else:
@@ -353,7 +424,13 @@ def _raise_orphans(orphans: list[Any], what: str, query: Any) -> None:
 # -- spans of documents, each a tuple (document, start, end) ---------------------------------------------
 
 
-def covered(truth: object, run: object, overlap: float, columns: ColumnRoles | None) -> Dicts:
+def covered(
+    truth: object,
+    run: object,
+    overlap: float,
+    columns: ColumnRoles | None,
+    queries: typing.Column | typing.Path | None = None,
+) -> Dicts:
     """A truth and a run of spans as one of items.
 
     From the top of a list, a returned span finds a true one of which it covers at least this share. A true span is
@@ -363,6 +440,8 @@ def covered(truth: object, run: object, overlap: float, columns: ColumnRoles | N
     if isinstance(overlap, bool) or not isinstance(overlap, Real) or not 0 < overlap <= 1:
         raise InputError(f"overlap={overlap!r}; give the share of a true span that must be covered, above 0, at most 1")
     judged, returned = _spans(truth, "truth", columns), _spans(run, "run", columns)
+    if queries is not None:
+        judged, returned = of_queries(judged, returned, queries)
     found, again = {}, 0
     for query, spans in returned.items():
         found[query], repeated = _matches(judged.get(query, ()), _in_order(spans, query), overlap)

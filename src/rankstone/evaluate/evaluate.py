@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Metrics,
         Numbers,
         Parent,
+        Path,
         Run,
         Truth,
         Weights,
@@ -44,7 +45,9 @@ def evaluate(
     lengths: Numbers | None = None,
     groups: Numbers | None = None,
     query: Column | None = None,
+    queries: Column | Path | None = None,
     exclude: Truth | None = None,
+    exclude_from_truth: bool = False,
     catalogue: CatalogueLike | int | None = None,
     history: Truth | None = None,
     reference: Run | None = None,
@@ -84,9 +87,14 @@ def evaluate(
         Number of rows per query, for flat arrays or a table without a query column.
     query : array, optional
         The query of each row of flat arrays.
+    queries : ids or path, optional
+        Evaluate these queries only: their ids, or a file with one id per line.
     exclude : truth-like or "self", optional
         Items, such as those of the training data, that are removed from the lists before ranking; "self" is the item
         with the query's id.
+    exclude_from_truth : bool, default False
+        Remove the excluded items from the truth, too (residual collection); otherwise relevant ones still count as
+        relevant.
     catalogue : ids, table, catalogue or int, optional
         All items, a table of them, `rs.catalogue(...)`, or their number, for metrics that need them (coverage).
     history : truth-like, optional
@@ -129,7 +137,8 @@ def evaluate(
         raise InputTypeError("give a truth and a run; for beyond-accuracy metrics a run only: evaluate(run=run, ...)")
     plain = columns is None and mask is None and lengths is None and groups is None and query is None
     alone = catalogue is None and history is None and reference is None and parent is None and overlap is None
-    entire = weights is exclude is None and not bounds and type(threads) is int and threads >= 0
+    entire = weights is exclude is queries is None and not (exclude_from_truth or bounds)
+    entire = entire and type(threads) is int and threads >= 0
     if type(truth) is dict and type(run) is dict and plain and alone and entire:
         compiled = compiled_for(metrics, convention, choices)
         result = None if compiled is None else compiled.evaluate(truth, run)
@@ -139,8 +148,9 @@ def evaluate(
         raise InputError(f"weights= needs averaging='weighted', not {choices['averaging']!r}")
     if "pyspark" in sys.modules and (is_spark(truth) or is_spark(run)):
         options = {
-            "mask": mask, "lengths": lengths, "groups": groups, "query": query, "exclude": exclude,
-            "parent": parent, "overlap": overlap, "bounds": bounds or None,
+            "mask": mask, "lengths": lengths, "groups": groups, "query": query, "queries": queries, "exclude": exclude,
+            "exclude_from_truth": exclude_from_truth or None, "parent": parent, "overlap": overlap,
+            "bounds": bounds or None,
         }  # fmt: skip
         for name in (name for name, value in options.items() if value is not None):
             raise InputTypeError(f"{name}= is not supported for Spark tables")
@@ -159,7 +169,8 @@ def evaluate(
     if isinstance(run, (str, PathLike)):
         from rankstone.data.files import is_large  # a fast import: most runs are in memory
 
-        in_memory = (exclude, parent, overlap, bounds or None)  # options that need all rows at once
+        # Options that need all rows at once.
+        in_memory = (queries, exclude, exclude_from_truth or None, parent, overlap, bounds or None)
         if all(option is None for option in in_memory) and run != truth and is_large(run):
             from rankstone.evaluate.stream import evaluate_file
 
@@ -169,7 +180,7 @@ def evaluate(
             )  # fmt: skip
     source = open_source(
         truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude,
-        parent=parent, overlap=overlap,
+        exclude_from_truth=exclude_from_truth, parent=parent, overlap=overlap, queries=queries,
     )  # fmt: skip
     return evaluate_source(source, metrics, convention, weights, threads, choices, bounds, side_info)
 

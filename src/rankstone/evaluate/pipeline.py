@@ -22,7 +22,7 @@ from rankstone.metrics.registry import ByName, parse_all
 
 if TYPE_CHECKING:
     from rankstone.data.side_info import ItemIndex, SideInfo
-    from rankstone.typing import Array, CatalogueLike, Column, ColumnRoles, Metrics, Numbers, Parent, Run, Truth
+    from rankstone.typing import Array, CatalogueLike, Column, ColumnRoles, Metrics, Numbers, Parent, Path, Run, Truth
 
 
 def open_source(
@@ -35,19 +35,21 @@ def open_source(
     query: Column | None = None,
     columns: ColumnRoles | None = None,
     exclude: Truth | None = None,
+    exclude_from_truth: bool = False,
     parent: Parent | None = None,
     overlap: float | None = None,
+    queries: Column | Path | None = None,
 ) -> Source:
     """The source of a truth and a run in any form."""
     # The common case, first.
-    plain = mask is lengths is groups is query is exclude is parent is None and overlap is None
-    if type(truth) is dict and type(run) is dict and plain:
+    plain = mask is lengths is groups is query is exclude is parent is queries is None and overlap is None
+    if type(truth) is dict and type(run) is dict and plain and not exclude_from_truth:
         return Dicts(truth, run, notes=own_leads(run))
     from rankstone.data.loaders import load  # a fast import: dicts need no loader
 
     return load(
         truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude,
-        parent=parent, overlap=overlap,
+        exclude_from_truth=exclude_from_truth, parent=parent, overlap=overlap, queries=queries,
     )  # fmt: skip
 
 

@@ -46,7 +46,12 @@ def in_host_memory(array: Array) -> bool:
 
 def lent(xp: Library, tensor: Array) -> Array:
     """A tensor as NumPy's array of the same memory."""
-    return np.from_dlpack(tensor.float() if tensor.dtype == xp.bfloat16 else tensor)
+    try:
+        return np.from_dlpack(tensor.float() if tensor.dtype == xp.bfloat16 else tensor)
+    except RuntimeError:  # torch's words for it are about its storage
+        raise InputTypeError(
+            "torch.vmap and tracing hide the tensors' values; call the metric with all rows, as (rows, items)"
+        ) from None
 
 
 def largest(xp: Library, values: Array, depth: int, spoil: bool = False) -> tuple[Array, Array]:
