@@ -7,9 +7,9 @@ import rankstone as rs
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
 torch = pytest.importorskip("torch", reason="torch is not installed")
 library = pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
-evaluation = pytest.importorskip("sentence_transformers.evaluation")
-if int(library.__version__.split(".")[0]) < 6:
-    pytest.skip("sentence-transformers 5 has another order of ties", allow_module_level=True)
+evaluation = pytest.importorskip(
+    "sentence_transformers.sentence_transformer.evaluation", reason="sentence-transformers 6 is not installed"
+)
 
 
 class Encoder:
@@ -90,7 +90,7 @@ def test_the_same_numbers(levels, name, options, tmp_path):
 def test_a_real_model():
     tokenizers = pytest.importorskip("tokenizers")
     words = tokenizers.models.WordLevel({str(number): number for number in range(1000)}, unk_token="0")
-    modules = pytest.importorskip("sentence_transformers.models")
+    modules = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
     model = library.SentenceTransformer(modules=[modules.StaticEmbedding(tokenizers.Tokenizer(words), embedding_dim=4)])
     original = evaluation.InformationRetrievalEvaluator(*data())
     ours = rs.integrations.InformationRetrievalEvaluator(*data())

@@ -53,7 +53,7 @@ _TEXTS: dict[str, Callable[[Any, Result, str, dict[str, int]], None]] = {
 
 
 def log(
-    result: Result, target: Any, *, prefix: str = "", step: int | None = None, artifacts: bool = True
+    result: Result, target: object, *, prefix: str = "", step: int | None = None, artifacts: bool = True
 ) -> dict[str, float]:
     """Log the means of a result to an experiment tracker, with its values per query and its report.
 

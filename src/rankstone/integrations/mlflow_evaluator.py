@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import mlflow
 from mlflow.models import EvaluationResult
@@ -11,6 +12,10 @@ from mlflow.models.evaluation import ModelEvaluator
 from rankstone.errors import InputError
 from rankstone.evaluate.evaluate import evaluate
 from rankstone.integrations.experiment_log import log
+
+if TYPE_CHECKING:
+    from mlflow.data.evaluation_dataset import EvaluationDataset
+    from mlflow.pyfunc import PyFuncModel
 
 
 class MlflowEvaluator(ModelEvaluator):  # type: ignore[misc]
@@ -21,7 +26,7 @@ class MlflowEvaluator(ModelEvaluator):  # type: ignore[misc]
     """
 
     @classmethod
-    def can_evaluate(cls, *, model_type: str, evaluator_config: dict[str, Any], **kwargs: Any) -> bool:
+    def can_evaluate(cls, *, model_type: str, evaluator_config: Mapping[str, object], **kwargs: object) -> bool:
         """Whether it is asked for: MLflow asks all installed evaluators where none is named.
 
         Parameters
@@ -38,11 +43,11 @@ class MlflowEvaluator(ModelEvaluator):  # type: ignore[misc]
     def evaluate(
         self,
         *,
-        dataset: Any,
-        evaluator_config: dict[str, Any],
-        model: Any = None,
+        dataset: EvaluationDataset,
+        evaluator_config: Mapping[str, object],
+        model: PyFuncModel | None = None,
         predictions: str | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> EvaluationResult:
         """Evaluate, and log to the active run.
 
@@ -59,7 +64,7 @@ class MlflowEvaluator(ModelEvaluator):  # type: ignore[misc]
         **kwargs
             Ignored.
         """
-        choices = dict(evaluator_config)
+        choices: dict[str, Any] = dict(evaluator_config)
         metrics, query = choices.pop("metrics"), choices.pop("query", None)
         if not dataset.has_targets:
             raise InputError("there are no relevant ids: name their column, mlflow.evaluate(..., targets='relevant')")

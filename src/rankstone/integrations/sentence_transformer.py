@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from sentence_transformers import evaluation
+from sentence_transformers.sentence_transformer import evaluation  # since version 6, whose order of ties it follows
 
 from rankstone.evaluate.evaluate import evaluate
 from rankstone.metrics.gains import ndcg
@@ -12,6 +13,9 @@ from rankstone.metrics.precision import ap, rr
 from rankstone.metrics.registry import Metric
 from rankstone.metrics.sets import hit_rate, precision, recall
 from rankstone.results.result import Result
+
+if TYPE_CHECKING:
+    from rankstone.typing import Id
 
 # The definitions of sentence-transformers 6.
 _CHOICES: dict[str, Any] = {"ties": "item_asc"}
@@ -23,6 +27,13 @@ _METRICS = {  # by its names, each with the attribute that has its cutoffs
     "mrr@k": (rr, "mrr_at_k"),
     "map@k": (ap.given(divisor="min(relevant,k)"), "map_at_k"),
 }
+
+
+class Hit(TypedDict):
+    """A document that was retrieved."""
+
+    corpus_id: Id
+    score: float
 
 
 class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  # type: ignore[misc]
@@ -37,11 +48,11 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
         Those of the original: `queries, corpus, relevant_docs, ...`.
     """
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)
         self.results: dict[str, Result] = {}
 
-    def compute_all_metrics(self, *arguments: Any, **options: Any) -> dict[str, Any]:
+    def compute_all_metrics(self, *arguments: object, **options: object) -> dict[str, Any]:
         """The means of each score function, and their results.
 
         Parameters
@@ -54,7 +65,7 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
         self.results = dict(zip(means, self._computed, strict=True))
         return means
 
-    def compute_metrics(self, queries_result_list: list[list[dict[str, Any]]]) -> dict[str, dict[int, float]]:
+    def compute_metrics(self, queries_result_list: Sequence[Sequence[Hit]]) -> dict[str, dict[int, float]]:
         """The means of one score function.
 
         Parameters
