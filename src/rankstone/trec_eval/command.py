@@ -252,7 +252,7 @@ def evaluate(options: Options) -> Evaluation:
     except ExitError:
         _read(options)  # errors of the files come first
         raise
-    compiled = _Compiled(chosen, setup)
+    compiled = CompiledMeasures(chosen, setup)
     (judgments, results, zscores), form = _read(options), files.FORMATS[options.judgments].over
     if form == "qrels":
         placed, lines = place(judgments.query, judgments.item, judgments.grade, results, setup, "item_desc"), None
@@ -333,7 +333,7 @@ def _check_repeats(lines: Lines, placed: Placed) -> None:
         raise ExitError(2, f"trec_eval.get_qrels: duplicate docs {item} in the judgments of query '{query}'")
 
 
-class _Compiled:
+class CompiledMeasures:
     """The program of the measures, compiled before the data is read."""
 
     def __init__(self, chosen: list[Chosen], setup: Setup) -> None:
@@ -369,7 +369,7 @@ def _judged_lists(lines: Lines, queries: Ints, retrieved: Ints) -> tuple[Alignme
 
 
 def _columns(
-    chosen: list[Chosen], compiled: _Compiled, placed: Placed, lines: Lines | None, queries: Ints, setup: Setup
+    chosen: list[Chosen], compiled: CompiledMeasures, placed: Placed, lines: Lines | None, queries: Ints, setup: Setup
 ) -> list[OutputColumn]:
     if not len(queries):
         return []
@@ -467,11 +467,11 @@ def _summary_lines(evaluation: Evaluation, complete: bool, prefix: str) -> Itera
             elif measure.name == "num_rel" and complete:
                 total = float(evaluation.relevant)  # whatever -l says
             else:
-                total = _over_queries(measure, column.values, queries)
+                total = over_queries(measure, column.values, queries)
             yield f"{prefix}{column.name:<22}\tall\t{_shown(np.array([total]), measure, prefix)[0]}\n"
 
 
-def _over_queries(measure: Measure, values: Floats, queries: int) -> float:
+def over_queries(measure: Measure, values: Floats, queries: int) -> float:
     total = float(np.add.accumulate(np.concatenate(([0.0], values)))[-1])
     if measure.mean == "sum":
         return total

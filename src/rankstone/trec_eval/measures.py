@@ -319,7 +319,7 @@ MEASURES: dict[str, Measure] = {
     measure.name: measure
     for measure in (
         Measure("runid", lambda state, params: [None], "run id", over="", kind="text", single=False),
-        Measure("num_q", lambda state, params: [None], "queries", over="", kind="count", single=False),
+        Measure("num_q", lambda state, params: [None], "queries", over="", kind="count", mean="sum", single=False),
         _count("num_ret", lambda lists: lists.retrieved, "documents retrieved"),
         _count("num_rel", lambda lists: lists.relevant, "relevant documents"),
         _count("num_rel_ret", lambda lists: lists.hits(), "relevant documents retrieved"),
