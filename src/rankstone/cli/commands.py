@@ -48,6 +48,10 @@ COMMANDS = {
         "compare_commands", "check", "may a run replace another, by the gates in a file", "rankstone check gates.toml",
         epilog="Exit code 0: passed, 3: failed, 4: inconclusive; 1: bad data, 2: bad usage.",
     ),
+    "leaderboard": _command(
+        "leaderboard_command", "leaderboard", "rank models by the scores that other tools reported",
+        "rankstone leaderboard results/ -m ndcg@10 --split test",
+    ),
     "metrics": _command(
         "explain_commands", "metrics", "list the metrics with their formulas", "rankstone metrics ndcg", words="metrics"
     ),
