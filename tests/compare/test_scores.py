@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -144,6 +146,8 @@ def test_a_file_is_recognised_and_read(case, tmp_path):
 
 def test_every_tool_has_a_file():
     assert {tool for _, _, tool, _ in FILES.values()} | {"rankstone"} == set(SCORE_FORMATS)
+    page = (Path(__file__).parents[2] / "docs" / "leaderboards.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE)) == set(SCORE_FORMATS)
 
 
 @pytest.mark.parametrize("case", FILES)
