@@ -151,6 +151,16 @@ def test_every_tool_has_a_file():
 
 
 @pytest.mark.parametrize("case", FILES)
+def test_a_tool_with_a_convention_has_definitions(case, tmp_path):
+    name, content, tool, _ = FILES[case]
+    convention = {"hf-evaluate": "trectools"}.get(tool, tool)
+    found = {
+        one.definition.convention if one.definition else None for one in rs.read_scores(write(tmp_path, name, content))
+    }
+    assert found - {None} == ({convention} if convention in rs.conventions else set())
+
+
+@pytest.mark.parametrize("case", FILES)
 def test_no_other_value_is_read(case, tmp_path):
     """Times, values per query and nulls are no scores."""
     name, content, *_ = FILES[case]

@@ -50,7 +50,7 @@ class ScoreRow(NamedTuple):
 class ScoreFile:
     """What is in a file, by its syntax; or the dict that an evaluator returned."""
 
-    def __init__(self, path: str, content: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, path: str, content: Mapping[str, float] | None = None) -> None:
         self.path, self._content = path, content
         self.is_saved = content is None and is_result(path)
 
