@@ -26,6 +26,7 @@ from rankstone.compare.check import GateOutcome
 from rankstone.compare.comparison import Comparison
 from rankstone.compare.differences import Difference
 from rankstone.compare.plot_kinds import KINDS
+from rankstone.compare.scores import ModelEntry, Score, Scores, TaskLeaderboard
 from rankstone.conventions.choices import Choice
 from rankstone.evaluate.online import WindowResult
 from rankstone.explain.explain import Explanation
@@ -356,7 +357,7 @@ def _compared(name: str, title: str) -> list[str]:
 
 ANSWERS = (
     Comparison, Difference, QueryChanges, Slices, Leaderboard, Account, TieRange,
-    UnjudgedRange, Explanation, IdentifyResult, WindowResult, GateOutcome,
+    UnjudgedRange, Explanation, IdentifyResult, WindowResult, GateOutcome, Scores, Score, TaskLeaderboard, ModelEntry,
 )  # what a call may return  # fmt: skip
 
 

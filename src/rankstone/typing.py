@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 from rankstone.compare.check import CheckResult
 from rankstone.compare.comparison import Comparison
+from rankstone.compare.scores import Scores, TaskLeaderboard
 from rankstone.conventions.convention import Convention
 from rankstone.data.columns import Columns
 from rankstone.data.lists import Lists
@@ -57,6 +58,8 @@ __all__ = [
     "Result",
     "Run",
     "SampledMetrics",
+    "Scores",
+    "TaskLeaderboard",
     "Truth",
     "Weights",
     "WindowResult",

@@ -28,6 +28,7 @@ class Command(NamedTuple):
     choices: str = "choices"  # and for --set: choices or fusing
     epilog: str | None = None
     example: str = ""
+    in_usage: bool = False  # the usage line has it as an option, so the list of commands does not
 
 
 def _command(module: str, name: str, summary: str, example: str, **traits: Any) -> Command:
@@ -47,6 +48,10 @@ COMMANDS = {
     "check": _command(
         "compare_commands", "check", "may a run replace another, by the gates in a file", "rankstone check gates.toml",
         epilog="Exit code 0: passed, 3: failed, 4: inconclusive; 1: bad data, 2: bad usage.",
+    ),
+    "leaderboard": _command(
+        "leaderboard_command", "leaderboard", "rank models by the scores that other tools reported",
+        "rankstone leaderboard results/ -m ndcg@10 --split test",
     ),
     "metrics": _command(
         "explain_commands", "metrics", "list the metrics with their formulas", "rankstone metrics ndcg", words="metrics"
@@ -97,8 +102,8 @@ COMMANDS = {
     "completion": _command(
         "completion", "completion", "print a completion script for a shell", "rankstone completion bash"
     ),
-    "version": Command("print the version", ".commands:print_version"),
-    "help": Command("print the help of a command", ".commands:print_help"),
+    "version": Command("print the version", ".commands:print_version", in_usage=True),
+    "help": Command("print the help of a command", ".commands:print_help", in_usage=True),
 }  # fmt: skip
 
 
@@ -248,7 +253,7 @@ def parser(asked: str | None = None) -> argparse.ArgumentParser:
     for name in [asked] if asked in COMMANDS else COMMANDS:
         row = COMMANDS[name]
         # A command of two words is in the help of the first.
-        listed: dict[str, Any] = {} if " " in name else {"help": row.summary}
+        listed: dict[str, Any] = {} if " " in name or row.in_usage else {"help": row.summary}
         subparser = commands.add_parser(
             name,
             formatter_class=_Formatter,

@@ -18,6 +18,7 @@ from rankstone.statistics.power import (
     wins_ties_losses,
 )
 from rankstone.statistics.randomization import Randomization, randomization_test
+from rankstone.statistics.rank_aggregation import RankInterval, borda_count, rank_interval
 from rankstone.statistics.rank_tests import Sign, Wilcoxon, sign_test, wilcoxon
 from rankstone.statistics.student_t import Jackknife, Student, influence, jackknife, student, without_groups
 from rankstone.statistics.tukey import Tukey, TukeyRandomised, tukey, tukey_randomised
@@ -31,6 +32,7 @@ __all__ = [
     "Interval",
     "Jackknife",
     "Randomization",
+    "RankInterval",
     "SampleSize",
     "Sign",
     "Student",
@@ -40,6 +42,7 @@ __all__ = [
     "Wilcoxon",
     "adjust",
     "bootstrap",
+    "borda_count",
     "detectable",
     "detectable_noncentrality",
     "differences_of",
@@ -53,6 +56,7 @@ __all__ = [
     "power",
     "proportion_interval",
     "randomization_test",
+    "rank_interval",
     "sample_size",
     "sign_test",
     "student",

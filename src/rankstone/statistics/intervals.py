@@ -151,7 +151,8 @@ def proportion_interval(hits: ArrayLike, n: ArrayLike, confidence: float = 0.95,
     return Interval(low[()], high[()], np.sqrt(mean * (1 - mean) / trials)[()], method, confidence, mean[()])
 
 
-def _draws(units: int, resamples: int, seed: int, progress: Progress) -> Iterator[Ints]:
+def bootstrap_draws(units: int, resamples: int, seed: int, progress: Progress) -> Iterator[Ints]:
+    """Bootstrap samples of so many units, a row of indices each, some rows at a time."""
     generator = np.random.Generator(np.random.Philox(seed))
     rows = max(1, CHUNK // units)
     starts = range(0, resamples, rows)
@@ -215,7 +216,7 @@ def bootstrap(
             raise InputError(f"indices has numbers outside 0 .. {units - 1}")
 
     with watched("drawing queries again") as progress:
-        draws = iter([samples]) if indices is not None else _draws(units, resamples, seed, progress)
+        draws = iter([samples]) if indices is not None else bootstrap_draws(units, resamples, seed, progress)
         parts = [_resampled(sums, sizes, drawn, method == "studentised") for drawn in draws]
     means, errors = (np.concatenate(one) for one in zip(*parts, strict=True))
     whole = float(sizes.sum())
