@@ -2,10 +2,12 @@
 
 import ast
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import rankstone as rs
@@ -82,6 +84,53 @@ def test_refusals_are_of_the_one_base(call, kind):
     with pytest.raises(rs.errors.RankstoneError) as caught:
         call()
     assert isinstance(caught.value, kind)
+
+
+def column_pair(**truth):
+    return rs.columns(query=["q"], grade=[1], **truth), rs.columns(query=["q"], item=["a"], score=[1.0])
+
+
+def stopped_stream():
+    stream, batch = rs.Stream(column_pair(item=["a"])[0], "rr"), {"query": ["q", "q"], "item": ["a", "b"]}
+    stream.first_pass(batch | {"score": [1.0, 2.0]})
+    with pytest.raises(rs.errors.DataError, match="item 'b': score is nan"):
+        stream.second_pass(batch | {"score": [1.0, np.nan]})
+    stream.second_pass(batch | {"score": [1.0, 2.0]})
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "problem"),
+    [
+        (lambda: rs.evaluate(*column_pair(item=["a"]), "rr", threads=-1), ValueError, "threads must be 0"),
+        (lambda: rs.evaluate(*column_pair(item=["a"]), "rr", threads="x"), TypeError, "a whole number, not 'x'"),
+        (lambda: rs.evaluate(*column_pair(item=[1.5]), "rr"), TypeError, "must be integers or strings, not floats"),
+        (lambda: rs.evaluate(*column_pair(item=[1]), "rr"), TypeError, "items are integers but run items are strings"),
+        (lambda: rs.evaluate(*column_pair(item=pa.array([[1]])), "rr"), TypeError, "Arrow type '.l' is not supported"),
+        (
+            lambda: rs.evaluate(*column_pair(item=pa.array([1.5]).dictionary_encode()), "rr"),
+            TypeError,
+            "a dictionary must hold strings or integers",
+        ),
+        (
+            lambda: rs.evaluate(np.ones((1, 2)), np.ones((1, 2), complex), "rr"),
+            TypeError,
+            "NumPy type complex128 is not supported",
+        ),
+        (stopped_stream, ValueError, "this stream cannot go on"),
+    ],
+)
+def test_refusals_of_the_core_are_of_the_one_base(call, kind, problem):
+    with pytest.raises(rs.errors.RankstoneError, match=problem) as caught:
+        call()
+    assert isinstance(caught.value, kind)
+
+
+def test_the_core_raises_no_plain_error():
+    core = Path(__file__).parents[1] / "core"
+    plain = r"nb::(value|type)_error|PyErr_\w+\(PyExc_(Value|Type|Runtime)Error|fail\(PyExc"
+    lines = [(path.name, line) for path in core.iterdir() for line in path.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) > 1000
+    assert [line for line in lines if re.search(plain, line[1]) and "Matches" not in line[1]] == []
 
 
 BAD = {"q": ["a", "a"]}

@@ -187,7 +187,7 @@ def one_each(truth: Mapping[Id, Any]) -> tuple[dict[Id, dict[Id, float]], Subtop
             plain[query][item] = {subtopic: float(grade) for subtopic, grade in grades.items()}
         flattened = _core.spread_dicts(plain)
         if flattened is None:
-            raise RuntimeError("the truth changed while it was read")
+            raise DataError("the truth changed while it was read")
     flat, order, ends, row, number, grade = flattened
     return flat, Subtopics(np.concatenate((np.zeros(1, dtype=np.int64), ends)), number, grade[row], order)
 
