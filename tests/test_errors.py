@@ -1,6 +1,9 @@
 """Errors that name arguments: the same text for a reader of Python, and options for a reader of the command."""
 
 import ast
+import contextlib
+import gc
+import os
 import pickle
 import re
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 
 import rankstone as rs
 from rankstone.cli.options import UsageError
+from rankstone.data.lines import FileData
 from rankstone.data.roles import NoColumnError
 from rankstone.errors import Advice, FileError, Hint
 
@@ -197,8 +201,60 @@ def nested(depth=100_000):
             lambda: rs.evaluate(TRUTH, pd.DataFrame({"query": SWAPPED, "item": SWAPPED, "score": [1.0, 2.0]}), "rr"),
             "the table: .*column query with type >i8",
         ),
+        (lambda: rs.evaluate(TRUTH, RUN, "rr", threshold=int), "threshold must be a grade, not <class 'int'>"),
+        (lambda: rs.evaluate(TRUTH, RUN, "rr", threshold=10**400), "threshold must be finite, not 1000"),
+        (lambda: rs.evaluate([0.0, 2**70], [1.0, 2**70], "rr"), "labels hold object .* up to 64 bits"),
+        (lambda: rs.evaluate({"q": {"a": {"s": 10**400}}}, RUN, "alpha_ndcg"), "grade 1000.* is not a number"),
+        (lambda: rs.evaluate(TRUTH, RUN, [["rr"]]), r"a metric is a name such as .*, not \['rr'\]"),
+        (lambda: rs.explain(TRUTH, RUN, ["rr"], query="q"), r"a metric is a name such as .*, not \['rr'\]"),
+        (lambda: rs.explain(TRUTH, (), "rr", query="q"), "explain one score"),
+        (lambda: rs.ndcg(gain={1: "x"}), "gain={1: 'x'}; give one number per entry"),
+        (lambda: rs.rbp(p=10**400), "p=1000.* is larger than every float"),
+        (lambda: rs.columns(query=None, item=["a"]), "columns have a query and an item"),
+        (lambda: rs.columns(query=["q"], item=1.5), "column 'item': .*not iterable"),
+        (lambda: rs.lists(None), "items: .*not iterable"),
+        (lambda: rs.catalogue(["a"], popularity=[{}]), "properties of the catalogue: "),
+        (lambda: rs.catalogue(["a"], popularity=1), "popularity is 1; pass a dict, or a value per item"),
+        (lambda: rs.confusion(TRUTH, RUN, 1, catalogue="x"), "catalogue='x'; give the number of items"),
+        (lambda: rs.arrays.rr(scores=0, labels=np.ones(2)), "give arrays of one library"),
+        (
+            lambda: rs.arrays.rr(scores=np.array([1, "x"], object), labels=np.ones(2)),
+            "object is no type of numbers",
+        ),
+        (lambda: rs.Stream({"q": None}, "rr"), "q"),
+        (lambda: rs.Online("rr", window=9).log_impression("u", [["a"]], time=1), "list 'u': ids must be hashable"),
+        (
+            lambda: rs.Online("rr", window=9).log_feedback("u", "a", 1, None),
+            "item 'a': grade None is not a number",
+        ),
+        (lambda: rs.fuse({"x": RUN}, convention=[]), r"unknown convention of fusion \[\]"),
+        (lambda: rs.fuse({"x": RUN}, depth=int), "depth=<class 'int'>; give a whole number"),
+        (lambda: rs.read_run({}), "give the path of a file, not {}"),
+        (lambda: rs.read_result("a\0b"), "is no name of a file"),
+        (lambda: rs.read_run("x", format=[]), r"unknown format \[\]"),
+        (lambda: rs.sql.text("rr", dialect={}), "unknown dialect {}"),
+        (lambda: rs.sample_size(10**400, 1), "must be numbers"),
+        (lambda: rs.split.random(pd.DataFrame({"user": [1], "item": [1]}), "x"), "share is 'x'; it must be between"),
+        (lambda: rs.split.random(pd.DataFrame({"user": [1j], "item": [1]})), "column 'user': Unsupported numpy type"),
+        (lambda: rs.split.random(pa.table({"user": [1, 2], "item": [[1], [2]]}), 0.5), "a column: "),
+        (lambda: rs.check({"candidate": RUN, "gate": [{"metric": [], "at_least": 1}]}), "gate 1 .*a metric is a name"),
     ],
 )
 def test_arguments_of_other_types_are_errors_of_ours(call, problem):
     with pytest.raises(rs.errors.RankstoneError, match=problem):
         call()
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="none"):
+        rs.evaluate(np.array(["x", "y"]), str(tmp_path / "none"), "rr")
+
+
+def test_a_folder_is_closed_once(tmp_path, monkeypatch):
+    """A second time, it would be a file of another thread."""
+    closed, close = [], os.close
+    monkeypatch.setattr(os, "close", lambda file: (closed.append(file), close(file)))
+    with contextlib.suppress(IsADirectoryError):
+        FileData(str(tmp_path))
+    gc.collect()
+    assert len(closed) == 1

@@ -33,7 +33,7 @@ from rankstone.data.lines import (
 from rankstone.data.lists import Lists
 from rankstone.data.roles import RoleMap, check_role_map, has_positions, roles_of
 from rankstone.data.trec import NOT_TREC, looks_letor, looks_trec, read_letor, read_scores, read_trec, write_trec
-from rankstone.errors import Advice, FileError, Hint, InputError, NoRowsError, show
+from rankstone.errors import Advice, FileError, Hint, InputError, InputTypeError, NoRowsError, show
 from rankstone.progress import watched
 
 Path = str | os.PathLike[str]
@@ -179,7 +179,7 @@ FORMATS: Mapping[str, Format] = {form.name: form for form in _FORMATS}
 
 def named_format(name: str | None) -> Format | None:
     """The format of this name, or None for none."""
-    if name is not None and name not in FORMATS:
+    if name is not None and not (isinstance(name, str) and name in FORMATS):
         raise InputError(f"unknown format {name!r}; choose from {', '.join(FORMATS)}")
     return None if name is None else FORMATS[name]
 
@@ -379,6 +379,16 @@ def is_path(side: object) -> TypeGuard[Path]:
     return isinstance(side, (str, os.PathLike))
 
 
+def path_name(path: object) -> str:
+    """The name of a file; raises for what is no path."""
+    if not is_path(path):
+        raise InputTypeError(f"give the path of a file, not {show(path)}")
+    name = os.fspath(path)
+    if "\0" in name or any("\ud800" <= letter <= "\udbff" for letter in name):
+        raise FileError(repr(name), "this is no name of a file")
+    return name
+
+
 # The start of a query, after comments.
 _SQL = re.compile(
     r"(?:[\s(]|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*(?:select|with|from|values|table|describe|pragma)[\s('\"]",
@@ -403,11 +413,11 @@ def read_side(
     features: Path | None = None,
 ) -> Columns | Lists:
     """A truth or a run from a file, with ids as the core reads them; named: its format."""
-    name, form = os.fspath(path), named_format(named)
+    name, form = path_name(path), named_format(named)
     if on_error not in ("stop", "skip"):
         raise InputError(f"unknown on_error {on_error!r}; choose from stop, skip")
     role_map = check_role_map(columns, kind)
-    request = ReadRequest(kind, role_map, on_error == "skip", name, None if features is None else os.fspath(features))
+    request = ReadRequest(kind, role_map, on_error == "skip", name, None if features is None else path_name(features))
     with watched(f"reading {name}"):
         return replace(_read_any(name, form, request), path=name)
 
