@@ -237,6 +237,10 @@ def nested(depth=100_000):
         (lambda: rs.split.random(pd.DataFrame({"user": [1], "item": [1]}), "x"), "share is 'x'; it must be between"),
         (lambda: rs.split.random(pd.DataFrame({"user": [1j], "item": [1]})), "column 'user': Unsupported numpy type"),
         (lambda: rs.split.random(pa.table({"user": [1, 2], "item": [[1], [2]]}), 0.5), "a column: "),
+        (lambda: rs.offpolicy.estimate({"reward": [1.0]}, 1.5), "an estimator is a name such as 'ips'"),
+        (lambda: rs.fuse({"x": RUN}, "wsum", weights=[10**400]), "weights=.*; pass one number per run"),
+        (lambda: rs.split.per_user(pd.DataFrame({"user": [1], "item": [1]}), count=2**70), "a whole number from 1"),
+        (lambda: rs.evaluate({"\ud800": ["a"]}, {"\ud800": ["a"]}, "rr").to_arrow(), "the columns: .*surrogates"),
         (lambda: rs.check({"candidate": RUN, "gate": [{"metric": [], "at_least": 1}]}), "gate 1 .*a metric is a name"),
     ],
 )
@@ -258,3 +262,14 @@ def test_a_folder_is_closed_once(tmp_path, monkeypatch):
         FileData(str(tmp_path))
     gc.collect()
     assert len(closed) == 1
+
+
+def test_ids_that_arrow_cannot_hold(tmp_path):
+    """Whole numbers of more than 64 bits are written as text, and text that is not Unicode is an error."""
+    result = rs.evaluate({2**70: ["a"]}, {2**70: ["a"]}, "rr")
+    assert result.to_arrow()["query"].to_pylist() == [str(2**70)]
+    odd, raw = (rs.evaluate({query: ["a"]}, {query: ["a"]}, "rr") for query in ("\ud800", b"\xff"))
+    assert odd.to_dict()["means"] == {"rr": 1.0}
+    for result, path in ((odd, "a.csv"), (raw, "a.csv"), (raw, "a.jsonl")):
+        with pytest.raises(rs.errors.DataTypeError, match=r"the (columns|table): "):
+            result.write(tmp_path / path)

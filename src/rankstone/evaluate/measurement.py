@@ -339,7 +339,7 @@ def digests(aligned: Aligned) -> dict[str, str]:
     def digest_of(offsets: Ints, grades: Floats, hits: Sequence[Any] = (), queries: Sequence[Any] = ()) -> str:
         keep = grades != 0
         inside = np.concatenate(([0], np.cumsum(keep)))[offsets]
-        digest = blake2b("\n".join(names[at] for at in order).encode(), digest_size=16)
+        digest = blake2b("\n".join(names[at] for at in order).encode(errors="surrogatepass"), digest_size=16)
         for part in (inside, grades[keep], *(column[keep] for column in hits), *queries):
             digest.update(np.ascontiguousarray(part).tobytes())
         return f"blake2b:{digest.hexdigest()}"

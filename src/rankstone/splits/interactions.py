@@ -28,7 +28,7 @@ from rankstone.data.arrow import (
 )
 from rankstone.data.columns import Columns
 from rankstone.data.roles import ROLES, check_roles, find_all, need
-from rankstone.errors import InputError, InputTypeError
+from rankstone.errors import InputError, InputTypeError, show
 from rankstone.results.answer import Answer, aligned
 from rankstone.splits.sampling import Bits, Groups, Key, blocks, codes, comparable, content, dealt, draw_lots, from_zero
 
@@ -146,8 +146,8 @@ Time = float | str | date | datetime | np.datetime64  # 1577836800, "2020-01-01"
 
 def checked_count(name: str, count: object) -> int:
     """The count as an int, if it is a whole number from 1."""
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise InputError(f"{name} is {count!r}; it must be a whole number from 1")
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count < 2**63:
+        raise InputError(f"{name} is {show(count)}; it must be a whole number from 1")
     return int(count)
 
 
