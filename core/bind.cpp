@@ -22,16 +22,21 @@ void set_error(const std::string& text, const Where& where) {
     set_data_error(nb::str(text.data(), text.size()).ptr(), where);
 }
 
+void set_error(const char* name, const std::exception& error) {
+    const nb::object type = nb::steal(error_class(name));
+    if (type) PyErr_SetString(type.ptr(), error.what());
+}
+
 void translate(const std::exception_ptr& failure, void*) {
     try {
         std::rethrow_exception(failure);
     } catch (const PythonError&) {  // which is set
-    } catch (const ColumnTypeError& error) {
-        PyErr_SetString(PyExc_TypeError, error.what());
+    } catch (const TypeError& error) {
+        set_error("InputTypeError", error);
     } catch (const BadRow& error) {
         set_error(error.what(), {.kind = error.kind, .side = side_of(error.in_run), .row = error.row});
-    } catch (const ColumnValueError& error) {
-        PyErr_SetString(PyExc_ValueError, error.what());
+    } catch (const std::invalid_argument& error) {
+        set_error("InputError", error);
     }
 }
 

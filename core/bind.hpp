@@ -35,8 +35,8 @@ void bind_text(nb::module_& m);
 
 // -- errors ----------------------------------------------------------------------------------------------------------
 
-[[noreturn]] inline void value_error(const std::string& text) { throw nb::value_error(text.c_str()); }
-[[noreturn]] inline void type_error(const std::string& text) { throw nb::type_error(text.c_str()); }
+[[noreturn]] inline void value_error(const std::string& text) { throw std::invalid_argument(text); }
+[[noreturn]] inline void type_error(const std::string& text) { throw TypeError(text); }
 
 inline nb::object checked(PyObject* owned) {
     if (!owned) throw nb::python_error();

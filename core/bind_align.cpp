@@ -212,7 +212,7 @@ nb::object bind_dense(nb::handle scores, nb::handle labels, nb::handle mask, nb:
     input.scores = read_matrix(inputs, scores, "scores", nullptr);
     input.labels = read_matrix(inputs, labels, "labels", as_array(scores));
     if (!mask.is_none()) input.mask = read_matrix(inputs, mask, "mask", as_array(scores));
-    if (input.mask && input.mask->cells.type != Type::bytes) throw nb::type_error("mask: must be booleans");
+    if (input.mask && input.mask->cells.type != Type::bytes) type_error("mask: must be booleans");
     input.queries = PyArray_DIM(as_array(scores), 0);
     input.items = PyArray_DIM(as_array(scores), 1);
     try {
@@ -241,7 +241,7 @@ nb::object to_alignment(nb::object queries, nb::object extra, Output& output) {
 FieldView field_named(std::string_view name) {
     for (const Field& field : fields)
         if (name == field.name) return field.view;
-    throw nb::value_error("no such field of an alignment");
+    value_error("no such field of an alignment");
 }
 
 void bind_align(nb::module_& m) {

@@ -22,7 +22,7 @@ nb::tuple bind_items(nb::handle query, nb::handle item, nb::handle codes, nb::ha
     const int64_t* subtopics = nullptr;
     if (!codes.is_none()) {
         const std::span<const int64_t> numbers = inputs.span<int64_t>(codes, "codes");
-        if (std::ssize(numbers) != items.length) throw nb::value_error("truth items and codes differ in length");
+        if (std::ssize(numbers) != items.length) value_error("truth items and codes differ in length");
         subtopics = numbers.data();
     }
     Items found =
@@ -48,10 +48,10 @@ nb::tuple bind_greedy(nb::handle queries, nb::handle items, nb::handle subtopic,
     const std::span<const double> places = inputs.span<double>(weights, "weights");
     check_offsets(truth.queries, truth.order.size(), "queries");
     check_offsets(truth.items, truth.subtopic.size(), "items");
-    if (truth.items.size() != truth.order.size() + 1) throw nb::value_error("items and order differ in length");
-    if (truth.relevant.size() != truth.subtopic.size()) throw nb::value_error("subtopic and relevant differ in length");
+    if (truth.items.size() != truth.order.size() + 1) value_error("items and order differ in length");
+    if (truth.relevant.size() != truth.subtopic.size()) value_error("subtopic and relevant differ in length");
     for (int64_t number : truth.subtopic)
-        if (number < 0 || number >= std::ssize(truth.subtopic)) throw nb::value_error("subtopic: out of range");
+        if (number < 0 || number >= std::ssize(truth.subtopic)) value_error("subtopic: out of range");
     Filled filled =
         without_gil(read_threads(threads), [&](Team& team) { return fill_greedily(truth, alpha, places, team); });
     return nb::make_tuple(to_numpy(filled.gain, std::ssize(truth.queries) - 1),

@@ -10,7 +10,7 @@ namespace rankstone {
 namespace {
 
 void demand_size(bool holds) {
-    if (!holds) throw nb::value_error("the data is not of the size that the program was made for");
+    if (!holds) value_error("the data is not of the size that the program was made for");
 }
 
 void read_constants(Data& data, nb::handle constants) {
@@ -18,7 +18,7 @@ void read_constants(Data& data, nb::handle constants) {
 }
 
 void check_table(bool has_entry) {
-    if (!has_entry) throw nb::value_error("a table of floats has an entry");
+    if (!has_entry) value_error("a table of floats has an entry");
 }
 
 // Metrics' functions written down, ready to be run over any alignment.
@@ -69,13 +69,12 @@ public:
 private:
     static Given read(nb::handle object, std::vector<int64_t>& lengths, Inputs& inputs) {
         if (object.is_none()) return lengths.push_back(0), Given{};
-        if (!PyArray_Check(object.ptr())) throw nb::type_error("a program runs over arrays");
+        if (!PyArray_Check(object.ptr())) type_error("a program runs over arrays");
         PyArrayObject* array = inputs.contiguous(object);
         lengths.push_back(PyArray_SIZE(array));
         const int type = PyArray_TYPE(array);
         const bool whole = PyArray_DESCR(array)->kind == 'i' && PyArray_ITEMSIZE(array) == 8;
-        if (!whole && type != NPY_DOUBLE && type != NPY_BOOL)
-            throw nb::type_error("a program runs over int64, float64 and bool");
+        if (!whole && type != NPY_DOUBLE && type != NPY_BOOL) type_error("a program runs over int64, float64 and bool");
         return {whole ? Given::int64 : type == NPY_DOUBLE ? Given::float64 : Given::boolean, PyArray_DATA(array)};
     }
 
@@ -120,7 +119,7 @@ struct Swift {
     }
 
     nb::object alignment() {
-        if (!queries) throw nb::value_error("the alignment was handed over before");
+        if (!queries) value_error("the alignment was handed over before");
         return to_alignment(std::move(queries), std::move(extra), output);
     }
 };
@@ -147,7 +146,7 @@ public:
         for (nb::handle sum : sums) {
             Sum one{};
             for (size_t i = 0; i < 3; ++i)
-                if ((one[i] = nb::cast<int>(sum[i])) >= made.answers) throw nb::value_error("no such answer");
+                if ((one[i] = nb::cast<int>(sum[i])) >= made.answers) value_error("no such answer");
             sums_.push_back(one);
         }
         data_.columns.resize(fields_.size());
@@ -217,7 +216,7 @@ double bind_total(nb::handle values, nb::handle keep) {
     const std::span<const double> numbers = values_in<double>(as_array(all));
     if (some.is_none()) return total(numbers.data(), nullptr, std::ssize(numbers));
     const std::span<const double> flags = values_in<double>(as_array(some));
-    if (flags.size() != numbers.size()) throw nb::value_error("keep is of another size");
+    if (flags.size() != numbers.size()) value_error("keep is of another size");
     return total(numbers.data(), flags.data(), std::ssize(numbers));
 }
 

@@ -116,11 +116,10 @@ private:
         const int workers = read_threads(threads);
         Inputs inputs;
         const Rows batch = read_rows(inputs, run_names, query, item, score);
-        if (!batch.values) throw nb::type_error("run scores: must not be None");
+        if (!batch.values) type_error("run scores: must not be None");
         check_same_kind(truth_.queries, batch.queries);
         check_same_kind(truth_.items, batch.items);
-        if (broken_)
-            throw nb::value_error("an earlier batch stopped half-way, so this stream cannot go on; start again");
+        if (broken_) value_error("an earlier batch stopped half-way, so this stream cannot go on; start again");
         if (batch.queries.length == 0) return;
         broken_ = true;
         try {
@@ -131,8 +130,8 @@ private:
         broken_ = false;
     }
 
-    static void fail_size() { throw nb::value_error("a stream's state has the wrong size"); }
-    static void fail_range() { throw nb::value_error("a stream's state is out of range"); }
+    static void fail_size() { value_error("a stream's state has the wrong size"); }
+    static void fail_range() { value_error("a stream's state is out of range"); }
 
     static void check_fields(const nb::tuple& state, size_t size) {
         if (state.size() != size) fail_size();

@@ -106,7 +106,7 @@ public:
               nb::handle threads) {
         const TrecShape shape{fields, more, comments, blanks, utf8};
         if (shape.fields.empty() || shape.fields.find_first_not_of("iqnw-") != std::string_view::npos)
-            throw nb::value_error("fields: one letter each, i or q (an id), n (a number), w (a whole number) or -");
+            value_error("fields: one letter each, i or q (an id), n (a number), w (a whole number) or -");
         struct Buffer {
             Py_buffer view;
             ~Buffer() { PyBuffer_Release(&view); }
@@ -116,7 +116,7 @@ public:
             source.file = nb::cast<int>(text[0]);
             source.start = nb::cast<int64_t>(text[1]);
             source.size = nb::cast<int64_t>(text[2]) - source.start;
-            if (source.file < 0 || source.start < 0 || source.size < 0) throw nb::value_error("no part of a file");
+            if (source.file < 0 || source.start < 0 || source.size < 0) value_error("no part of a file");
         } else {
             if (PyObject_GetBuffer(text.ptr(), &buffer.view, PyBUF_SIMPLE)) throw nb::python_error();
             source.text = {static_cast<const char*>(buffer.view.buf), static_cast<size_t>(buffer.view.len)};
@@ -135,7 +135,7 @@ public:
     // The columns, which are given away; or where the first bad line is: its number, from 1, and its first byte.
     nb::tuple columns() {
         if (line_) return nb::make_tuple(line_, offset_);
-        if (std::exchange(handed_over_, true)) throw nb::value_error("the columns of a text are given away once");
+        if (std::exchange(handed_over_, true)) value_error("the columns of a text are given away once");
         nb::list ids, numbers;
         for (Strings& strings : columns_.ids) ids.append(nb::cast(BoundStrings(std::move(strings), columns_.rows)));
         for (Array<double>& each : columns_.numbers) numbers.append(to_numpy(each, columns_.rows));

@@ -49,7 +49,7 @@ Column read_plain(const ArrowSchema& schema, const ArrowArray& array, const char
     const Format* format = nullptr;
     for (const Format& each : formats)
         if (each.code == schema.format) format = &each;
-    if (!format) throw ColumnTypeError(std::string(name) + ": Arrow type '" + schema.format + "' is not supported");
+    if (!format) throw TypeError(std::string(name) + ": Arrow type '" + schema.format + "' is not supported");
     column.type = format->type;
     if (array.length == 0) return column;
     if (format->type == Type::none) fail_null(name, 0);
@@ -189,7 +189,7 @@ std::shared_ptr<const Dictionary> read_dictionary(const Column& values) {
     dictionary->is_text = values.is_text();
     if (values.length == 0) return dictionary;
     if (!values.is_text() && !values.is_int())
-        throw ColumnTypeError(std::string(values.name) + ": a dictionary must hold strings or integers");
+        throw TypeError(std::string(values.name) + ": a dictionary must hold strings or integers");
     check_ids(values);
     if (values.is_text())
         TextKeys::with_keys(values, [&](auto get) {
@@ -219,8 +219,7 @@ Column read_arrow(const ArrowSchema& schema, const ArrowArray& array, const char
     check_nulls(array, name);
     Column column = read_plain(schema, array, name);
     if (!schema.dictionary) return column;
-    if (column.type > Type::uint64)
-        throw ColumnTypeError(std::string(name) + ": a dictionary's indices must be integers");
+    if (column.type > Type::uint64) throw TypeError(std::string(name) + ": a dictionary's indices must be integers");
     check_indices(column, *array.dictionary, name);
     column.dictionary =
         read_dictionary(schema.dictionary->dictionary ? read_arrow(*schema.dictionary, *array.dictionary, name)
@@ -231,8 +230,8 @@ Column read_arrow(const ArrowSchema& schema, const ArrowArray& array, const char
 void check_ids(const Column& column) {
     if (column.length == 0) return;
     if (!column.is_int() && !column.is_text())
-        throw ColumnTypeError(std::string(column.name) + ": ids must be integers or strings, not " +
-                              (column.type == Type::bytes || column.type == Type::bits ? "booleans" : "floats"));
+        throw TypeError(std::string(column.name) + ": ids must be integers or strings, not " +
+                        (column.type == Type::bytes || column.type == Type::bits ? "booleans" : "floats"));
     if (column.dictionary || column.type != Type::uint64) return;
     const auto* values = static_cast<const uint64_t*>(column.values);
     for (int64_t row = 0; row < column.length; ++row)
@@ -244,14 +243,14 @@ void check_ids(const Column& column) {
 void check_same_kind(const Column& a, const Column& b) {
     if (a.length == 0 || b.length == 0 || a.is_text() == b.is_text()) return;
     const auto kind = [](const Column& column) { return column.is_text() ? " are strings" : " are integers"; };
-    throw ColumnTypeError(std::string(a.name) + kind(a) + " but " + b.name + kind(b));
+    throw TypeError(std::string(a.name) + kind(a) + " but " + b.name + kind(b));
 }
 
 void check_numbers(const Column& column) {
     if (column.length == 0) return;
     if (column.dictionary || column.type > Type::bits)
-        throw ColumnTypeError(std::string(column.name) + " must be numbers, not " +
-                              (column.is_text() ? "strings" : "dictionary-encoded"));
+        throw TypeError(std::string(column.name) + " must be numbers, not " +
+                        (column.is_text() ? "strings" : "dictionary-encoded"));
 }
 
 }  // namespace rankstone

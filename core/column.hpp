@@ -19,16 +19,13 @@ struct ArrowArray;
 
 namespace rankstone {
 
-// A column of the wrong type, or with the wrong values.
-struct ColumnTypeError : std::runtime_error {
+// A value of the wrong type. What has the wrong value is a std::invalid_argument.
+struct TypeError : std::runtime_error {
     using runtime_error::runtime_error;
 };
-struct ColumnValueError : std::runtime_error {
-    using runtime_error::runtime_error;
-};
-struct BadRow : ColumnValueError {
+struct BadRow : std::invalid_argument {
     BadRow(const char* what_kind, const char* name, int64_t at, const std::string& what)
-        : ColumnValueError(std::string(name) + ": row " + std::to_string(at) + what),
+        : std::invalid_argument(std::string(name) + ": row " + std::to_string(at) + what),
           kind(what_kind),
           in_run(std::string_view(name).starts_with("run")),
           row(at) {}

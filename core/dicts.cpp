@@ -53,8 +53,9 @@ private:
     std::vector<PyObject*> objects_;
 };
 
-[[noreturn]] void fail(PyObject* kind, const char* format, auto... arguments) {
-    PyErr_Format(kind, format, arguments...);
+[[noreturn]] void fail(const char* error, const char* format, auto... arguments) {
+    const Ref type(error_class(error));
+    PyErr_Format(type.get(), format, arguments...);
     throw PythonError();
 }
 
@@ -137,7 +138,7 @@ std::optional<int> compare_ids(PyObject* a, PyObject* b) {
     return std::nullopt;
 }
 
-[[noreturn]] void fail_changed(const char* what) { fail(PyExc_RuntimeError, "%s changed while it was read", what); }
+[[noreturn]] void fail_changed(const char* what) { fail("DataError", "%s changed while it was read", what); }
 
 void check_size(PyObject* dict, Py_ssize_t size, const char* what) {
     if (PyDict_GET_SIZE(dict) != size) fail_changed(what);
@@ -404,7 +405,7 @@ private:
         for (const Placement& placement : placements_)
             if (placement.tied > 1 &&
                 (placement.row < 0 || scores_[static_cast<size_t>(placement.row)] != placement.score))
-                fail(PyExc_RuntimeError, "query %R: the items' __eq__ contradicts itself, or the run changed", query_);
+                fail("DataError", "query %R: the items' __eq__ contradicts itself, or the run changed", query_);
     }
 
     int compare(PyObject* a, PyObject* b) {
@@ -491,7 +492,7 @@ public:
 
     UnitedResult unite() {
         const Py_ssize_t count = PyTuple_GET_SIZE(queries_.get()), runs = PyTuple_GET_SIZE(contents_.get());
-        if (PyTuple_GET_SIZE(names_.get()) != runs) fail(PyExc_ValueError, "there are as many names as runs");
+        if (PyTuple_GET_SIZE(names_.get()) != runs) fail("InputError", "there are as many names as runs");
         result_.counts.reserve(count);
         for (Py_ssize_t query = 0; query < count; ++query) {
             base_ = items_.size();
@@ -517,7 +518,7 @@ private:
         for (Py_ssize_t run = 0; run < runs; ++run) {
             PyObject* all = PyTuple_GET_ITEM(contents_.get(), run);
             if (!PyList_Check(all) || PyList_GET_SIZE(all) <= query)
-                fail(PyExc_TypeError, "a run is a list of contents");
+                fail("InputTypeError", "a run is a list of contents");
             PyObject* content = PyList_GET_ITEM(all, query);
             if (PyDict_Check(content) || content == Py_None) {
                 held_.push(content);
@@ -598,7 +599,7 @@ private:
     PyObject* name(Py_ssize_t run) { return PyTuple_GET_ITEM(names_.get(), run); }
 
     [[noreturn]] void fail_data(Where where, Py_ssize_t run, const char* format, auto... arguments) {
-        if (!PyUnicode_Check(name(run))) fail(PyExc_TypeError, "a run's name is text");
+        if (!PyUnicode_Check(name(run))) fail("InputTypeError", "a run's name is text");
         where.query = query_;
         const Ref text(PyUnicode_FromFormat(format, arguments...));
         set_data_error(text.get(), where);
@@ -781,8 +782,8 @@ UnitedResult unite_dicts(PyObject* names, PyObject* queries, PyObject* contents)
 }
 
 DictResult align_dicts(PyObject* truth, PyObject* run, const Options& options) {
-    if (!PyDict_Check(truth)) fail(PyExc_TypeError, "the truth must be a dict, not %s", Py_TYPE(truth)->tp_name);
-    if (!PyDict_Check(run)) fail(PyExc_TypeError, "the run must be a dict, not %s", Py_TYPE(run)->tp_name);
+    if (!PyDict_Check(truth)) fail("InputTypeError", "the truth must be a dict, not %s", Py_TYPE(truth)->tp_name);
+    if (!PyDict_Check(run)) fail("InputTypeError", "the run must be a dict, not %s", Py_TYPE(run)->tp_name);
     return Aligner(truth, run, options).align();
 }
 

@@ -2,10 +2,15 @@
 
 namespace rankstone {
 
-void set_data_error(PyObject* text, const Where& where) {
+PyObject* error_class(const char* name) {
     PyObject* errors = PyImport_ImportModule("rankstone.errors");
-    PyObject* type =
-        errors ? PyObject_GetAttrString(errors, where.is_type_error ? "DataTypeError" : "DataError") : nullptr;
+    PyObject* type = errors ? PyObject_GetAttrString(errors, name) : nullptr;
+    Py_XDECREF(errors);
+    return type;
+}
+
+void set_data_error(PyObject* text, const Where& where) {
+    PyObject* type = error_class(where.is_type_error ? "DataTypeError" : "DataError");
     PyObject* row = where.row < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(where.row);
     if (type && row) {
         PyObject* error =
@@ -16,7 +21,6 @@ void set_data_error(PyObject* text, const Where& where) {
     }
     Py_XDECREF(row);
     Py_XDECREF(type);
-    Py_XDECREF(errors);
 }
 
 }  // namespace rankstone

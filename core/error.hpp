@@ -1,4 +1,4 @@
-// Raises rankstone.errors.DataError: bad data, with what is known of where it is. The caller holds the GIL.
+// Raises errors of rankstone.errors, which are all that the core raises. The caller holds the GIL.
 #pragma once
 
 #include <Python.h>
@@ -7,6 +7,10 @@
 
 namespace rankstone {
 
+// The class of this name: a new reference, or null where importing it raised.
+PyObject* error_class(const char* name);
+
+// Where bad data is, as far as that is known.
 struct Where {
     const char* kind;  // as DataError names it
     const char* side = nullptr;
@@ -16,7 +20,7 @@ struct Where {
     bool is_type_error = false;  // a DataTypeError, which is a TypeError too
 };
 
-// Sets the exception, or the one that making it met.
+// Sets a DataError, or the exception that making it met.
 void set_data_error(PyObject* text, const Where& where);
 
 }  // namespace rankstone

@@ -4,7 +4,7 @@ namespace rankstone {
 namespace {
 
 std::vector<Range> ranges_of(const Lists& lists, const char* side) {
-    const auto fail = [&](const std::string& what) { throw ColumnValueError(std::string(side) + what); };
+    const auto fail = [&](const std::string& what) { throw std::invalid_argument(std::string(side) + what); };
     if (lists.offsets.empty()) fail(" offsets: there must be at least one");
     std::vector<Range> ranges(lists.offsets.size() - 1);
     for (size_t i = 0; i < ranges.size(); ++i) {
@@ -26,8 +26,8 @@ std::vector<Range> paired(const Lists& run, const std::optional<std::vector<int6
     for (size_t i = 0; i < found.size(); ++i) {
         const int64_t row = (*run_rows)[i];
         if (row < -1 || row >= std::ssize(ranges))
-            throw ColumnValueError("run_rows: row " + std::to_string(i) + ": the run has no row " +
-                                   std::to_string(row));
+            throw std::invalid_argument("run_rows: row " + std::to_string(i) + ": the run has no row " +
+                                        std::to_string(row));
         if (row >= 0) found[i] = ranges[static_cast<size_t>(row)];
     }
     return found;
@@ -41,8 +41,9 @@ Output align_lists(const Lists& truth, const Lists& run, const std::optional<std
     Side returned{run.items, run.values, paired(run, run_rows), {}};
     const size_t queries = judged.ranges.size();
     if (returned.ranges.size() != queries)
-        throw ColumnValueError("the truth has " + std::to_string(queries) + " rows but " +
-                               (run_rows ? "run_rows" : "the run") + " has " + std::to_string(returned.ranges.size()));
+        throw std::invalid_argument("the truth has " + std::to_string(queries) + " rows but " +
+                                    (run_rows ? "run_rows" : "the run") + " has " +
+                                    std::to_string(returned.ranges.size()));
     return align_segments(judged, returned, options, team);
 }
 

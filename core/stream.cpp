@@ -552,7 +552,7 @@ private:
             const int64_t tied = counts.levels[at(2 * level + 1)];
             const LevelPlacements range = placements_at(query, level);
             if (tied < range.last - range.first)
-                throw ColumnValueError("second_pass() has not seen all the rows that first_pass() saw");
+                throw std::invalid_argument("second_pass() has not seen all the rows that first_pass() saw");
             int64_t before = 0;
             for (int64_t first = range.first, last = first; first < range.last; first = last) {
                 // The same item more than once is so many placements, one after the other.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Real
 from typing import NamedTuple
 
 
@@ -228,6 +230,11 @@ def show(value: object) -> str:
     except RecursionError:
         return f"a {type(value).__name__} that is nested too deeply"
     return text if len(text) <= 60 else f"{text[:50]}...{text[-1]}"
+
+
+def is_finite(value: object) -> bool:
+    """Whether it is a number that a float can hold: not NaN, infinite or larger than all floats."""
+    return isinstance(value, Real) and bool(abs(value) <= sys.float_info.max)  # type: ignore[operator]
 
 
 SOME = 5  # names in an error

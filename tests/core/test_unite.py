@@ -97,7 +97,7 @@ def test_dicts_that_change_while_they_are_read():
             for content in contents:
                 content.update({Hostile(n, act): 1.0 for n in range(5)})
             armed.append(True)
-            with pytest.raises(RuntimeError, match="changed while it was read"):
+            with pytest.raises(DataError, match="changed while it was read"):
                 unite(*contents)
 
 

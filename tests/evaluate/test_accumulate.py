@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import rankstone as rs
 from rankstone.evaluate import accumulate, partial
 from rankstone.evaluate.means import ExactSum
+from rankstone.evaluate.stream import evaluate_file
 from rankstone.evaluate.values import measure_each
 from tests.asking import on_metrics
 from tests.effort import examples
@@ -615,7 +616,7 @@ def held(keep):
 @pytest.mark.parametrize("keep", [True, False])
 def test_a_broken_state_is_refused(keep, breaks):
     """Whatever is changed: it is an error, or something that a state can be."""
-    harmless = {"retrieved", "present", "place", "truth_grades", "grade", "score", "weights", "extra"}
+    harmless = {"retrieved", "present", "place", "truth_grades", "grade", "score", "weights", "extra", "scale"}
     if not keep:
         harmless |= {"ids", "sums"}
     for path, state in breaks(held(keep).state_dict()):
@@ -658,3 +659,48 @@ def test_two_that_merge_each_other_do_not_wait_for_ever(together):
             pair[at].merge(pair[1 - at])
 
     together(merge, (0, 1))
+
+
+# -- a threshold of ratings for clicks ---------------------------------------------------------------------------
+
+CLICKS, RATINGS = {"u": {"a": 1, "b": 0}}, {"v": {"a": 4, "b": 0}}
+NO_RATINGS = "hit_rate@1: the truth has grades of 0 and 1 only, and threshold='>3' would leave none of them"
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_threshold_of_ratings_for_clicks(keep):
+    """Whether a scale is one of ratings can only be seen at the end."""
+
+    def updated(*truths, **choices):
+        accumulator = rs.Accumulator("hit_rate@1", convention="recsys-blog", keep=keep, **choices)
+        for truth in truths:
+            accumulator.update(truth, {query: {"a": 2.0, "b": 1.0} for query in truth})
+        return accumulator
+
+    with pytest.raises(rs.errors.InputError, match=NO_RATINGS):
+        updated(CLICKS).compute()
+    fresh = updated()
+    fresh.load_state_dict(updated(CLICKS).state_dict())
+    for clicks in (fresh, pickle.loads(pickle.dumps(updated(CLICKS))), updated().merge(updated(CLICKS))):
+        with pytest.raises(rs.errors.InputError, match=NO_RATINGS):
+            clicks.compute()
+        assert clicks.merge(updated(RATINGS)).compute()["hit_rate@1"] == (0 + 1) / 2
+    assert updated(CLICKS, RATINGS).compute()["hit_rate@1"] == (0 + 1) / 2
+    assert updated(CLICKS, threshold=1).compute()["hit_rate@1"] == 1
+    assert updated(CLICKS, threshold=">3").compute()["hit_rate@1"] == 0
+    older = updated(CLICKS).state_dict()
+    del older["scale"]  # as the first version saved it
+    fresh.load_state_dict(older)
+    assert fresh.compute()["hit_rate@1"] == 0
+
+
+def test_a_threshold_of_ratings_for_clicks_in_batches(tmp_path):
+    batch, path = {"query": ["u", "u"], "item": ["a", "b"], "score": [2.0, 1.0]}, tmp_path / "run.csv"
+    stream = rs.Stream(CLICKS, "hit_rate@1", convention="recsys-blog")
+    stream.first_pass(batch)
+    stream.second_pass(batch)
+    with pytest.raises(rs.errors.InputError, match=NO_RATINGS):
+        stream.compute()
+    pd.DataFrame(batch).to_csv(path, index=False)
+    with pytest.raises(rs.errors.InputError, match=NO_RATINGS):
+        evaluate_file(CLICKS, path, "hit_rate@1", convention="recsys-blog")

@@ -353,3 +353,15 @@ def test_ids_of_any_width(spark: Any, far: int) -> None:
         for side, value in ((truth, "grade"), (run, "score"))
     )
     same(rs.spark.evaluate(judged, returned, ["ndcg@3", "ap"]), rs.evaluate(truth, run, ["ndcg@3", "ap"]))
+
+
+@pytest.mark.parametrize("more", [[], ["coverage@1"]])  # on the workers, and on the driver
+def test_a_threshold_of_ratings_for_clicks(spark: Any, more: list[str]) -> None:
+    truth, run = {"u": {"a": 1, "b": 0}, "v": {"a": 0}}, {"u": {"a": 2.0, "b": 1.0}, "v": {"a": 2.0}}
+    tables, metrics = frames(spark, truth, run), ["hit_rate@1", *more]
+    convention = {"convention": "recsys-blog", "catalogue": ["a", "b"]} if more else {"convention": "recsys-blog"}
+    with pytest.raises(rs.errors.InputError, match="hit_rate@1: the truth has grades of 0 and 1 only"):
+        rs.spark.evaluate(*tables, metrics, **convention)
+    assert rs.spark.evaluate(*tables, metrics, threshold=1, **convention)["hit_rate@1"] == 1 / 2
+    rated = frames(spark, truth | {"v": {"a": 4}}, run)
+    assert rs.spark.evaluate(*rated, metrics, **convention)["hit_rate@1"] == 1 / 2

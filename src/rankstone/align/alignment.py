@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple, TypeVar, cast
@@ -16,7 +17,7 @@ from rankstone.data.annotations import Annotations, all_in_order, join_annotatio
 from rankstone.data.annotations import Bools as Bools
 from rankstone.data.annotations import Floats as Floats
 from rankstone.data.annotations import Ints as Ints
-from rankstone.errors import InputError, InputTypeError
+from rankstone.errors import InputError, InputTypeError, show
 
 T = TypeVar("T")
 
@@ -46,10 +47,10 @@ class Relevance(NamedTuple):
                 threshold = float(text.lstrip(">="))
             except ValueError:
                 raise InputError(f"threshold {text!r} is not a grade; write 2, '>=2', '>2' or 'all'") from None
-        if isinstance(threshold, bool) or not hasattr(threshold, "__float__"):
+        if isinstance(threshold, (bool, type)) or not hasattr(threshold, "__float__"):
             raise InputTypeError(f"threshold must be a grade, not {threshold!r}")
-        if not math.isfinite(threshold):
-            raise InputError(f"threshold must be finite, not {threshold!r}")
+        if not abs(threshold) <= sys.float_info.max:
+            raise InputError(f"threshold must be finite, not {show(threshold)}")
         return cls(float(threshold), strict, credit, truth_depth)
 
     def of_grades(self, f: Functions, grades: Values) -> Values:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from rankstone import statistics
@@ -20,7 +20,7 @@ from rankstone.data.columns import Columns, with_subtopics
 from rankstone.data.files import all_same_ids, is_large, is_path
 from rankstone.data.loaders import groups_of, opened
 from rankstone.data.roles import roles_of
-from rankstone.errors import InputError, InputTypeError, naming_run
+from rankstone.errors import InputError, InputTypeError, is_finite, naming_run, show
 from rankstone.evaluate.evaluate import evaluate
 from rankstone.evaluate.pipeline import resolve_side_info, side_info_arguments
 from rankstone.explain.explain import explain
@@ -346,6 +346,7 @@ def sample_size(difference: float, deviation: float, power: float = 0.8, confide
     >>> rs.sample_size(difference=0.01, deviation=0.27)
     5724
     """
-    if not (isinstance(difference, Real) and difference and isinstance(deviation, Real) and deviation > 0):
-        raise InputError(f"difference={difference!r} and deviation={deviation!r} must be numbers, and must not be 0")
+    if not (is_finite(difference) and difference and is_finite(deviation) and deviation > 0):
+        values = f"difference={show(difference)} and deviation={show(deviation)}"
+        raise InputError(f"{values} must be numbers, and must not be 0")
     return int(statistics.sample_size(abs(difference) / deviation, power, 1 - confidence).whole)

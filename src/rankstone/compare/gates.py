@@ -14,7 +14,7 @@ from rankstone.compare.caveats import FEW
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import make_plans
 from rankstone.data.files import check_path, is_path
-from rankstone.errors import GatesError
+from rankstone.errors import GatesError, is_finite
 from rankstone.metrics.declaration import unknown_word
 from rankstone.metrics.registry import parse_one
 
@@ -226,5 +226,4 @@ def _mapping(values: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _number(value: Any) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if is_number else None
+    return float(value) if is_finite(value) and not isinstance(value, bool) else None

@@ -84,6 +84,7 @@ _PARTIAL = record(
     firsts=array(_FIRST), judged=FLAG,
 )  # fmt: skip
 _ACCUMULATOR = record(
+    {"scale": COUNT},
     settings=_settings(keep=FLAG), queries=COUNT, named=_FLAG_OR_NONE, ordered=_FLAG_OR_NONE, ids=array(ID),
     sums=array(array(ANY)), pieces=array(_PARTIAL), extra_pieces=array(_PARTIAL),
 )  # fmt: skip

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from rankstone.compare.scores import Score, Scores
 from rankstone.conventions.convention import conventions
-from rankstone.data.files import by_magic, listed
+from rankstone.data.formats import by_magic, listed
 from rankstone.data.json_files import distinct_keys
 from rankstone.data.lines import RowError, ending_of, open_text, to_number
 from rankstone.errors import Advice, FileError, Hint, InputError, InputTypeError, show, some

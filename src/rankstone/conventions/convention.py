@@ -11,7 +11,7 @@ import numpy as np
 
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.presets import PRESETS, Preset
-from rankstone.errors import InputError
+from rankstone.errors import InputError, InputTypeError, show
 from rankstone.metrics.declaration import ByName, Listing, Value, unknown_word
 from rankstone.metrics.registry import Declaration, Metric, declared
 
@@ -22,9 +22,11 @@ def check_choice(declaration: Declaration | None, name: str, value: Value) -> Va
         value = value.item()
     if declaration is not None and name in declaration.defaults:
         if isinstance(value, Mapping):
+            if not all(isinstance(number, (int, float, np.number)) for number in value.values()):
+                raise InputTypeError(f"{name}={show(value)}; give one number per entry")
             try:
                 value = tuple(sorted((float(grade), float(gain)) for grade, gain in value.items()))
-            except ValueError:  # of words: {"x": 0.5, "y": 0.5}
+            except (TypeError, ValueError):  # of words: {"x": 0.5, "y": 0.5}
                 value = tuple(sorted((str(word), float(share)) for word, share in value.items()))
         value = value.item() if isinstance(value, np.generic) else value  # so that it prints as a plain number
         declaration.check(name, value)

@@ -14,9 +14,9 @@ from rankstone.conventions.averaging import AVERAGING, Averaging
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import Convention, check_choices, decide, find_convention, idle, takes
 from rankstone.data.source import AlignOptions
-from rankstone.errors import Advice, Hint, InputError, InputTypeError, NoClosedFormError, show
+from rankstone.errors import Advice, Hint, InputError, InputTypeError, NoClosedFormError
 from rankstone.metrics.declaration import some_of, unknown_word
-from rankstone.metrics.registry import ByName, Metric, Value, as_tuple, declared, on_declare, parse, parse_one
+from rankstone.metrics.registry import ByName, Metric, Value, as_tuple, declared, on_declare, parse_all, parse_one
 from rankstone.program.graph import Graph
 from rankstone.program.ranking import Ranking, StaticFacts
 
@@ -103,16 +103,7 @@ def _make_plans(
     asked: tuple[Any, ...], name: str | Convention, choices: tuple[tuple[str, Value], ...]
 ) -> tuple[Plan, ...]:
     named = find_convention(name)
-    parsed: dict[Metric, None] = {}
-    for metric in asked:
-        if isinstance(metric, Metric):
-            parsed[metric] = None
-        elif isinstance(metric, str):
-            parsed.update(dict.fromkeys(parse(metric)))
-        else:
-            raise InputTypeError(
-                f"a metric is a name such as 'ndcg@10' or a value such as rs.ndcg @ 10, not {show(metric)}"
-            )
+    parsed = dict.fromkeys(parse_all(asked))
     if not parsed:
         raise InputError("no metric was asked for")
     over = _usable(dict(choices), parsed)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone._core import Strings, invalid_row
-from rankstone.errors import DataError, DataTypeError, InputError, InputTypeError, check_not_text
+from rankstone.errors import DataError, DataTypeError, InputError, InputTypeError, RankstoneError, check_not_text
 
 if TYPE_CHECKING:
     import pandas
@@ -108,10 +108,9 @@ def convertible(what: str) -> Iterator[None]:
     """Errors of Arrow's conversions as ours; what: the data."""
     try:
         yield
-    except (
-        pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError, OverflowError,
-        UnicodeEncodeError,
-    ) as error:  # fmt: skip
+    except RankstoneError:
+        raise
+    except (pyarrow.ArrowException, TypeError, ValueError, OverflowError) as error:
         problem = error.args[-1] if len(error.args) > 1 and not isinstance(error, UnicodeEncodeError) else error
         raise DataTypeError(
             f"{what}: {problem}; a column holds numbers of up to 64 bits, or valid text, not several types", "id"
@@ -275,7 +274,8 @@ def plain_ids(column: Column, at: Places | None = None) -> list[Any]:
 
 def encoded(column: Column) -> tuple[pyarrow.Array, NDArray[np.int64]]:
     """The different values in the order of their first rows, and the number of each row's; -1: null."""
-    dictionary = plain(column).dictionary_encode()
+    with convertible("a column"):
+        dictionary = plain(column).dictionary_encode()
     codes = dictionary.indices.fill_null(-1) if dictionary.indices.null_count else dictionary.indices
     return dictionary.dictionary, codes.to_numpy(zero_copy_only=False).astype(np.int64)
 

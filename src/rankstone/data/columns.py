@@ -14,7 +14,7 @@ from rankstone.data.annotations import SEVERAL, Annotations, Floats, Ints, Subto
 from rankstone.data.arrow import Column, Places, as_column, distinct, encoded, numbers, plain, plain_ids, take
 from rankstone.data.roles import NOTES
 from rankstone.data.source import Aligned, AlignOptions, TopK, ranked_from
-from rankstone.errors import Advice, DataError, InputError
+from rankstone.errors import Advice, DataError, InputError, InputTypeError
 
 if TYPE_CHECKING:
     from rankstone import typing
@@ -151,6 +151,8 @@ def columns(
         "propensity": propensity,
     }  # fmt: skip
     arrays = {name: as_column(name, values) for name, values in inputs.items() if values is not None}
+    if not {"query", "item"} <= arrays.keys():
+        raise InputTypeError("columns have a query and an item: rs.columns(query=[...], item=[...])")
     for name in {"grade", "score", "weight", "propensity"} & arrays.keys():
         arrays[name] = numbers(arrays[name])
     lengths = {name: len(values) for name, values in arrays.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, islice
 from numbers import Real
@@ -17,7 +16,7 @@ from rankstone.data.arrow import as_column
 from rankstone.data.lists import Lists, first_of
 from rankstone.data.roles import NoColumnError, find_inside
 from rankstone.data.source import Aligned, AlignOptions, TopK, ranked_from
-from rankstone.errors import DataError, DataTypeError, InputTypeError, show
+from rankstone.errors import DataError, DataTypeError, InputTypeError, is_finite, show
 
 if TYPE_CHECKING:
     from rankstone.typing import Id, Items
@@ -170,7 +169,7 @@ def by_item(truth: Mapping[Id, Any]) -> Iterator[tuple[Id, Id, Mapping[Any, floa
                     "twice", "truth", query, item,
                 )  # fmt: skip
             for subtopic, grade in grades.items():
-                if not _is_number(grade) or not math.isfinite(grade):
+                if not _is_number(grade) or not is_finite(grade):
                     raise DataTypeError(
                         f"query {query!r}, item {item!r}: grade {show(grade)} for subtopic {subtopic!r} is not a "
                         "number",
@@ -188,7 +187,7 @@ def one_each(truth: Mapping[Id, Any]) -> tuple[dict[Id, dict[Id, float]], Subtop
             plain[query][item] = {subtopic: float(grade) for subtopic, grade in grades.items()}
         flattened = _core.spread_dicts(plain)
         if flattened is None:
-            raise RuntimeError("the truth changed while it was read")
+            raise DataError("the truth changed while it was read")
     flat, order, ends, row, number, grade = flattened
     return flat, Subtopics(np.concatenate((np.zeros(1, dtype=np.int64), ends)), number, grade[row], order)
 

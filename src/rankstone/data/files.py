@@ -26,7 +26,7 @@ from rankstone.data.lines import (
 from rankstone.data.lists import Lists
 from rankstone.data.roles import RoleMap, check_role_map, roles_of
 from rankstone.data.tool_reader import ReadRequest
-from rankstone.errors import Advice, FileError, Hint, InputError
+from rankstone.errors import Advice, FileError, Hint, InputError, InputTypeError, show
 from rankstone.progress import watched
 
 Path = str | os.PathLike[str]
@@ -183,6 +183,16 @@ def is_path(side: object) -> TypeGuard[Path]:
     return isinstance(side, (str, os.PathLike))
 
 
+def path_name(path: object) -> str:
+    """The name of a file; raises for what is no path."""
+    if not is_path(path):
+        raise InputTypeError(f"give the path of a file, not {show(path)}")
+    name = os.fspath(path)
+    if "\0" in name or any("\ud800" <= letter <= "\udbff" for letter in name):
+        raise FileError(repr(name), "this is no name of a file")
+    return name
+
+
 # The start of a query, after comments.
 _SQL = re.compile(
     r"(?:[\s(]|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*(?:select|with|from|values|table|describe|pragma)[\s('\"]",
@@ -207,11 +217,11 @@ def read_side(
     features: Path | None = None,
 ) -> Columns | Lists:
     """A truth or a run from a file, with ids as the core reads them; named: its format."""
-    name, form = os.fspath(path), named_format(named)
+    name, form = path_name(path), named_format(named)
     if on_error not in ("stop", "skip"):
         raise InputError(f"unknown on_error {on_error!r}; choose from stop, skip")
     role_map = check_role_map(columns, kind)
-    rows = None if features is None else os.fspath(features)
+    rows = None if features is None else path_name(features)
     request = ReadRequest(kind, role_map, on_error == "skip", name, rows, (named or "").partition(":")[2])
     with watched(f"reading {name}"):
         return replace(_read_any(name, form, request), path=name)

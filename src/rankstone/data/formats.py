@@ -195,7 +195,7 @@ def named_format(name: str | None) -> Format | None:
     """The format of this name, or None for none. Behind a colon is the run that is meant: `mteb:default/test`."""
     if name is None:
         return None
-    base, _, part = name.partition(":")
+    base, _, part = name.partition(":") if isinstance(name, str) else (name, "", "")
     if base not in FORMATS or (part and not FORMATS[base].tool):
         raise InputError(f"unknown format {name!r}; choose from {', '.join(FORMATS)}")
     return FORMATS[base]

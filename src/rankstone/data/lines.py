@@ -30,7 +30,6 @@ class FileData:
         self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         about = os.fstat(self._file)
         if stat.S_ISDIR(about.st_mode):
-            os.close(self._file)
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         self._size = about.st_size if stat.S_ISREG(about.st_mode) else 0
 

@@ -31,7 +31,7 @@ from rankstone.data.arrow import (
 )
 from rankstone.data.columns import BadLine, first_rows
 from rankstone.data.source import Aligned, AlignOptions, TopK, left_out, left_out_of_truth, ranked_from, still_judged
-from rankstone.errors import DataError, InputError, InputTypeError
+from rankstone.errors import DataError, DataTypeError, InputError, InputTypeError
 
 if TYPE_CHECKING:
     import scipy
@@ -169,7 +169,8 @@ def rows_of(lists: Lists) -> tuple[Column, Column]:
 def _flattened(name: str, lists: typing.Column) -> tuple[Places, pyarrow.Array]:
     if getattr(lists, "ndim", None) == 2:  # as implicit and torch's `topk` return them
         rows = as_array(lists)
-        return np.arange(len(rows) + 1) * rows.shape[1], pyarrow.array(rows.ravel())
+        with convertible(name):
+            return np.arange(len(rows) + 1) * rows.shape[1], pyarrow.array(rows.ravel())
     if isinstance(lists, (list, tuple)) and any(hasattr(row, "detach") for row in lists[:1]):
         lists = [as_array(row) for row in lists]
     with convertible(name):
@@ -308,6 +309,9 @@ _MOST = 10  # the highest usual grade
 
 def check_arrays(labels: NDArray[np.generic], scores: NDArray[np.generic], remedy: str) -> None:
     """Raise for labels that are padding, and warn where labels and scores look swapped; remedy: for padding."""
+    if labels.dtype.kind in "OSUMm" or scores.dtype.kind in "OSUMm":
+        problem = f"labels hold {labels.dtype} and scores {scores.dtype}; they must be numbers of up to 64 bits"
+        raise DataTypeError(problem, "number")
     if (labels == PADDING).any():
         raise DataError(f"labels of {PADDING} are padding, not grades: {remedy}", "number", "truth")
     whole = not np.isfinite(labels).all() or _whole(labels)

@@ -3,7 +3,7 @@ history of the queries; and reference lists."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
@@ -17,6 +17,7 @@ from rankstone.data.arrow import (
     Places,
     arrow_table,
     as_column,
+    convertible,
     encoded,
     is_list,
     is_table,
@@ -33,7 +34,7 @@ from rankstone.data.lists import Lists, is_sparse
 from rankstone.data.roles import check_roles, find, need
 from rankstone.data.source import Source
 from rankstone.data.tables import as_columns
-from rankstone.errors import Advice, Hint, InputError, InputTypeError, MissingInputError, check_not_text
+from rankstone.errors import Advice, Hint, InputError, InputTypeError, MissingInputError, check_not_text, show
 
 if TYPE_CHECKING:
     from rankstone import typing
@@ -165,17 +166,18 @@ def catalogue(
         items = sorted(items, key=lambda item: (str(type(item)), item))
     item = as_column("item", cast("Any", items))
     ids = _Ids(item)
-    vectors, described = _vectors(properties["embedding"], ids)
-    category, notes = _split("category", properties["category"], ids)
-    return Catalogue(
-        item,
-        _numbers(properties["popularity"], ids),
-        _words("category", category, ids),
-        _words("group", properties["group"], ids),
-        vectors,
-        described,
-        notes,
-    )
+    with convertible("properties of the catalogue"):
+        vectors, described = _vectors(properties["embedding"], ids)
+        category, notes = _split("category", properties["category"], ids)
+        return Catalogue(
+            item,
+            _numbers(properties["popularity"], ids),
+            _words("category", category, ids),
+            _words("group", properties["group"], ids),
+            vectors,
+            described,
+            notes,
+        )
 
 
 class _Ids:
@@ -217,6 +219,8 @@ def _from_table(table: Any, properties: dict[str, Any], columns: Any) -> tuple[A
 
 def _sized(name: str, values: Any, ids: _Ids) -> Any:
     check_not_text(values, name)
+    if not isinstance(values, Sized):
+        raise InputTypeError(f"{name} is {show(values)}; pass a dict, or a value per item")
     if len(values) != len(ids):
         raise InputError(f"there are {len(ids)} items but {len(values)} of {name}")
     return values

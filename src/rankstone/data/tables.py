@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -184,7 +184,9 @@ def has_empty(side: object) -> bool:
     """Is there a query with an empty list, which rows of items cannot represent."""
     if isinstance(side, Lists):
         return side.query is not None and bool((np.diff(side.offsets) == 0).any())
-    return isinstance(side, Mapping) and not all(len(content) for content in side.values())
+    return isinstance(side, Mapping) and any(
+        isinstance(content, Sized) and not len(content) for content in side.values()
+    )
 
 
 def in_order(side: object) -> bool:

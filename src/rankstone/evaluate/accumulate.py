@@ -21,6 +21,7 @@ from rankstone.data.dicts import Dicts, OneList
 from rankstone.data.lists import Dense, is_sparse
 from rankstone.data.source import RunOnly, Source
 from rankstone.errors import InputError, InputTypeError
+from rankstone.evaluate.checks import excludes_ones, require_scale
 from rankstone.evaluate.means import ExactSum, Sums, finish_of, mean_from
 from rankstone.evaluate.measurement import LiveMeasurement
 from rankstone.evaluate.partial import (
@@ -121,6 +122,7 @@ class Accumulator(Resumable):
         self._orders = any(
             plan.metric.declaration.kind == "agreement" or plan.arguments.get("ideal") == "given" for plan in self.plans
         )
+        self._scaled = () if "threshold" in choices else tuple(filter(excludes_ones, self.plans))
         self.keep = keep
         self.threads = threads
         if not keep:
@@ -242,6 +244,7 @@ class Accumulator(Resumable):
         if len(partial):
             held.named, held.ordered = named, partial.ordered
             held.queries += len(partial)
+            held.scale = max(held.scale, partial.scale(self._scaled))
             held.ids.update(partial.ids or ())
 
     def _check(self, held: _Held, named: bool | None, ordered: bool | None) -> None:
@@ -276,6 +279,8 @@ class Accumulator(Resumable):
             With keep=False, only means.
         """
         held = self._fold()
+        for plan in self._scaled:
+            require_scale(plan, held.scale)
         if not self.keep:
             named = self._convention.with_choices(**self._choices)
             definitions = {plan.label: definition_of(plan, named) for plan in self.plans}
@@ -390,6 +395,7 @@ class Accumulator(Resumable):
             held.named, held.ordered = more.named, more.ordered
         held.ids |= more.ids
         held.queries += more.queries
+        held.scale = max(held.scale, more.scale)
         held.pieces += more.pieces
         held.extra_pieces += more.extra_pieces
         held.sums = _plus(held.sums, more.sums)
@@ -398,6 +404,7 @@ class Accumulator(Resumable):
         held = self._fold()
         return {
             "queries": held.queries,
+            "scale": held.scale,
             "named": held.named,
             "ordered": held.ordered,
             "ids": list(held.ids),
@@ -417,6 +424,7 @@ class Accumulator(Resumable):
         )
         sums = [_sums(each) for each in saved.items(state, "sums")]
         held = _Held(set(ids), named, saved.flag(state, "ordered", None), queries, pieces, extra_pieces, sums)
+        held.scale = saved.whole(state, "scale") if "scale" in state else 2  # the first states had none
         if len(sums) != len(self.plans) or (any(map(any, sums)) if self.keep else pieces or extra_pieces):
             raise InputError("its sums or pieces do not match the metrics and keep=")
         if len(held.ids) != (queries if named else 0) or (queries and named is None):
@@ -468,6 +476,7 @@ class _Held:
     pieces: list[Partial] = field(default_factory=list)
     extra_pieces: list[Partial] = field(default_factory=list)  # unjudged queries, where they count: they go last
     sums: list[Sums] = field(default_factory=list)
+    scale: int = 0  # of the grades
     gathered: int = 0  # number of large pieces
     waiting: int = 0  # queries in the pieces after these, or not added to the sums yet
 

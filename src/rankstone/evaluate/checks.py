@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankstone.align.alignment import Alignment
+from rankstone.align.alignment import Alignment, Floats
 from rankstone.align.subtopics import NO_SUBTOPICS
 from rankstone.conventions.plan import Plan
 from rankstone.data.source import Aligned, AlignOptions, Source
 from rankstone.errors import SOME, DataError, InputError, UnmatchedWarning, some
-from rankstone.metrics.registry import ByName, by_relevant
+from rankstone.metrics.registry import by_relevant
 from rankstone.program.flat import NO_WEIGHTS
 
 _COMPARED = 100_000  # ids of each side, where none matches
@@ -73,10 +73,14 @@ def _require_annotations(plan: Plan, ranked: Alignment) -> None:
         raise InputError(f"{plan.label}: {NO_WEIGHTS}")
 
 
-def require_scale(plan: Plan, aligned: Aligned, chosen: ByName) -> None:
+def scale_of(grades: Floats) -> int:
+    """0 if all grades are 0, 1 if they are 0 and 1, 2 if there are others; that of several truths is the highest."""
+    return 2 if not np.isin(grades, (0, 1)).all() else int(grades.max(initial=0))
+
+
+def require_scale(plan: Plan, scale: int, chosen: Collection[str] = ()) -> None:
     """Raise where all grades are 0 or 1, and the convention's threshold, that of a rating scale, is above them."""
-    grades = aligned.ranked.truth_grades
-    if "threshold" not in chosen and len(grades) and grades.max() == 1 and np.isin(grades, (0, 1)).all():
+    if "threshold" not in chosen and scale == 1:
         require_grades(plan, False, BINARY)
 
 

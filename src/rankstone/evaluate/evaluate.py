@@ -169,9 +169,10 @@ def evaluate(
     if isinstance(run, (str, PathLike)):
         from rankstone.data.files import is_large  # a fast import: most runs are in memory
 
+        same = type(run) is type(truth) and run == truth  # an array has a comparison of its own
         # Options that need all rows at once.
         in_memory = (queries, exclude, exclude_from_truth or None, parent, overlap, bounds or None)
-        if all(option is None for option in in_memory) and run != truth and is_large(run):
+        if all(option is None for option in in_memory) and not same and is_large(run):
             from rankstone.evaluate.stream import evaluate_file
 
             return evaluate_file(

@@ -16,7 +16,14 @@ from rankstone.conventions.plan import Plan, alignments, make_plans, reads_choic
 from rankstone.data.arrow import plain_ids
 from rankstone.data.source import Aligned, AlignOptions, RunOnly, Source, TopK
 from rankstone.errors import InputError
-from rankstone.evaluate.checks import check_common_items, check_data, require_scale, warn_unjudged
+from rankstone.evaluate.checks import (
+    check_common_items,
+    check_data,
+    excludes_ones,
+    require_scale,
+    scale_of,
+    warn_unjudged,
+)
 from rankstone.evaluate.means import (
     Contributions,
     MetricResult,
@@ -332,7 +339,7 @@ def digests(aligned: Aligned) -> dict[str, str]:
     def digest_of(offsets: Ints, grades: Floats, hits: Sequence[Any] = (), queries: Sequence[Any] = ()) -> str:
         keep = grades != 0
         inside = np.concatenate(([0], np.cumsum(keep)))[offsets]
-        digest = blake2b("\n".join(names[at] for at in order).encode(), digest_size=16)
+        digest = blake2b("\n".join(names[at] for at in order).encode(errors="surrogatepass"), digest_size=16)
         for part in (inside, grades[keep], *(column[keep] for column in hits), *queries):
             digest.update(np.ascontiguousarray(part).tobytes())
         return f"blake2b:{digest.hexdigest()}"
@@ -399,7 +406,8 @@ def evaluate_plans(
     query_weights = None if weights is None else weights_of(weights, first)
     for plan in plans:
         check_data(plan, aligned[plan.align])
-        require_scale(plan, aligned[plan.align], choices)
+        if excludes_ones(plan):
+            require_scale(plan, scale_of(aligned[plan.align].ranked.truth_grades), choices)
     measured = zip(plans, measure_each(plans, aligned, threads), strict=True)
     outcomes = {plan.label: outcome_of(plan, values, query_weights) for plan, values in measured}
     if items is not None:

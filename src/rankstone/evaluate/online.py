@@ -33,6 +33,7 @@ from rankstone.evaluate.windows import (
     Span,
     Time,
     WindowResult,
+    check_hashable,
     estimate,
     estimate_of_all,
     finite,
@@ -232,10 +233,12 @@ class Online(Resumable):
         **segment
             The segment, with the keywords that `by=` names.
         """
+        check_hashable(list_id)
         if list_id in self._lists or list_id in self._settled_ids:
             raise InputError(f"list {list_id!r} was served before")
         try:
             returned, scores = listed_items(items)
+            check_hashable(*returned)
             values = self._segment(segment)
         except (TypeError, ValueError) as error:
             raise type(error)(f"list {list_id!r}: {error}") from None
@@ -279,9 +282,9 @@ class Online(Resumable):
             number = finite("grade", grade)
             if is_pair(item):
                 raise InputError("this is an item with its score; give the item only")
-        except ValueError as error:
-            raise InputError(f"list {list_id!r}, item {item!r}: {error}") from None
-        hash((list_id, item))
+        except (InputError, InputTypeError) as error:
+            raise type(error)(f"list {list_id!r}, item {item!r}: {error}") from None
+        check_hashable(list_id, item)
         at = self._seconds(time)
         impression = self._lists.get(list_id)
         if impression is not None and impression.time > self._end:

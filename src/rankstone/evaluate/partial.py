@@ -9,7 +9,7 @@ import ast
 import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,7 +29,7 @@ from rankstone.conventions.plan import Plan, alignments, make_plans
 from rankstone.data.arrow import Column, as_text, is_whole
 from rankstone.data.source import Aligned, AlignOptions, Source, TopK
 from rankstone.errors import SOME, InputError
-from rankstone.evaluate.checks import Queries, check_common_items, check_data
+from rankstone.evaluate.checks import Queries, check_common_items, check_data, excludes_ones, require_scale, scale_of
 from rankstone.evaluate.means import (
     UNKNOWN,
     ExactSum,
@@ -103,6 +103,11 @@ class Partial:
             terms=None if self.terms is None else QueryTerms._make(part[:, queries] for part in self.terms),
             labels={name: _picked(column, queries) for name, column in self.labels.items()},
         )
+
+    def scale(self, plans: Iterable[Plan]) -> int:
+        """The scale of the grades that a threshold of the plans is above; 0 where there is none."""
+        grades = (self.ranked[plan.align].truth_grades for plan in plans if excludes_ones(plan))
+        return max(map(scale_of, grades), default=0)
 
     # -- measured --------------------------------------------------------------------------------------------
 
@@ -305,11 +310,13 @@ class Totals:
     extra: list[Any] = field(default_factory=list)
     finish: dict[str, Any] = field(default_factory=dict)
     rows: dict[str, list[Alignment]] = field(default_factory=dict)  # for metrics that do not add up
+    scale: int = 0  # of the grades
     error: Exception | None = None
 
     def merge(self, other: Totals) -> None:
         """Add the totals of other queries."""
         self.error = self.error or other.error
+        self.scale = max(self.scale, other.scale)
         self.moved.update(other.moved)
         self.account.update(other.account)
         self.missing = [*self.missing, *other.missing][: SOME + 1]
@@ -323,8 +330,8 @@ class Totals:
         for label, rows in other.rows.items():
             self.rows.setdefault(label, []).extend(rows)
 
-    def check(self, plans: Iterable[Plan]) -> None:
-        """Raise the first error, and at missing or extra queries where these are an error."""
+    def check(self, plans: Iterable[Plan], chosen: Collection[str] = ()) -> None:
+        """Raise the first error, and at missing or extra queries where these are an error; chosen: by the user."""
         if self.error is not None:
             raise self.error
         account = self.account
@@ -332,6 +339,7 @@ class Totals:
         queries.check_common_items()
         for plan in plans:
             queries.check(plan)
+            require_scale(plan, self.scale, chosen)
 
     def means(self, plan: Plan) -> list[float]:
         """A metric's mean as ordered, and with ties at their two extremes."""
@@ -344,7 +352,7 @@ def totals_of(partial: Partial, plans: Sequence[Plan], threads: int = 1) -> Tota
     """The totals of a partial."""
     every = partial.aligned()
     measured = measure_each(plans, every, threads)
-    totals, moved = Totals(extra=list(partial.extra[: SOME + 1])), []
+    totals, moved = Totals(extra=list(partial.extra[: SOME + 1]), scale=partial.scale(plans)), []
     for plan, values in zip(plans, measured, strict=True):
         label, ranked = plan.label, partial.ranked[plan.align]
         if plan.is_pooled:

@@ -13,6 +13,7 @@ import numpy as np
 from rankstone.align.alignment import Bools, Floats
 from rankstone.conventions.choices import CHOICES, current_names
 from rankstone.conventions.plan import Plan, make_plan
+from rankstone.data.files import path_name
 from rankstone.data.formats import by_magic
 from rankstone.data.json_files import distinct_keys
 from rankstone.data.lines import head_of, open_text
@@ -89,7 +90,7 @@ def read_result(path: Path) -> Result | dict[str, Result]:
     >>> rs.read_result(path)["rr"]
     0.5
     """
-    text = open_text(os.fspath(path))
+    text = open_text(path_name(path))
     try:
         data = _of_parquet(text.whole) if by_magic(text.data) else _loads(bytes(text.view()))
         results = {name: Result._of(measurement, name) for name, measurement in _measurements(data).items()}
@@ -134,7 +135,7 @@ def _measurements(data: Any) -> dict[str, SavedMeasurement]:
 
 def is_result(path: Path) -> bool:
     """Whether a file is a saved result, by its content: data can have the same extension."""
-    name = os.fspath(path)
+    name = path_name(path)
     if not os.path.isfile(name):
         return False
     head = head_of(name)

@@ -15,7 +15,7 @@ from rankstone.align import state as saved
 from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.align.elementwise import Values
 from rankstone.conventions.plan import Plan
-from rankstone.errors import InputError, InputTypeError
+from rankstone.errors import InputError, InputTypeError, is_finite, show
 from rankstone.evaluate.means import ExactSum, Sums, mean_from, sums_of
 from rankstone.evaluate.values import measure
 from rankstone.program.ranking import Finish
@@ -87,10 +87,18 @@ def listed_items(items: object) -> tuple[list[Any], list[float] | None]:
     return [item for item, _ in returned], [_score(item, score) for item, score in returned]
 
 
+def check_hashable(*ids: object) -> None:
+    """Raise for an id that cannot be hashed."""
+    try:
+        hash(ids)
+    except TypeError as error:
+        raise InputTypeError(f"ids must be hashable: {error}") from None
+
+
 def _score(item: Any, score: Any) -> float:
-    number = float(score) if isinstance(score, (Real, np.number)) else math.nan
+    number = float(score) if isinstance(score, (float, np.floating)) or is_finite(score) else math.nan
     if math.isnan(number):
-        raise InputError(f"item {item!r}: score {score!r} is not a number")
+        raise InputError(f"item {item!r}: score {show(score)} is not a number")
     return number
 
 
@@ -263,9 +271,14 @@ def finite(name: str, value: Any) -> float:
     """A finite number, or an error."""
     if isinstance(value, str):
         raise InputError(f"{name} {value!r} is text, not a number")
-    number = float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputTypeError(f"{name} {show(value)} is not a number") from None
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
-        raise InputError(f"{name} {value!r} is not a finite number")
+        raise InputError(f"{name} {show(value)} is not a finite number")
     return number
 
 

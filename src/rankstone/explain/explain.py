@@ -108,7 +108,7 @@ def explain(
     options: Any = {"mask": mask, "lengths": lengths, "groups": groups, "columns": columns}
     names = convention if isinstance(convention, (tuple, list)) else (convention,)
     runs = run if isinstance(run, tuple) else (run,)
-    if len(names) > 2 or len(runs) > 2 or len(names) + len(runs) > 3:
+    if (len(names), len(runs)) not in ((1, 1), (1, 2), (2, 1)):
         raise InputError("explain one score, or the difference of two conventions, or that of two runs")
     plans = [make_plans(metric, name, choices)[0] for name in names]
     check_supported(plans, JUDGED)

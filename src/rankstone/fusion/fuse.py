@@ -13,7 +13,7 @@ from rankstone.data.atomic import encodable
 from rankstone.data.columns import columns
 from rankstone.data.lists import Lists
 from rankstone.data.tables import AsRun, Side
-from rankstone.errors import Advice, DataError, Hint, InputError, InputTypeError
+from rankstone.errors import Advice, DataError, Hint, InputError, InputTypeError, show
 from rankstone.fusion.fusion_choices import FusionChoices, decide, describe_choices, find_preset
 from rankstone.fusion.fusion_input import FusionInput
 from rankstone.fusion.fusion_methods import NORMS, FusionMethod, methods, normalised
@@ -255,8 +255,8 @@ def _weights(weights: Any, runs: tuple[str, ...], fusion: FusionMethod) -> Float
         weights = [weights[run] for run in runs]
     try:
         array: Floats = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputTypeError(f"weights={weights!r}; pass one number per run") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InputTypeError(f"weights={show(weights)}; pass one number per run") from None
     if array.shape != (len(runs),):
         raise InputError(f"there are {len(runs)} runs but {array.size} weights")
     if not np.isfinite(array).all():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal, TypedDict
@@ -135,7 +134,7 @@ PRESETS: Mapping[str, Convention] = {
 
 def find_preset(name: str) -> Convention:
     """The choices of a tool, by its name."""
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise InputError(unknown_word("convention of fusion", name, PRESETS))
     return PRESETS[name]
 
@@ -165,9 +164,9 @@ def checked(name: str, value: Value) -> Value:
     if name in ("depth", "keep"):
         if value is None:
             return None
-        if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or operator.index(value) < 1:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
             raise InputError(Advice(Hint(name, value), "; give a whole number from 1, or None for all"))
-        return operator.index(value)
+        return int(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise InputError(Advice(Hint(name, value), " is not a finite number"))
     if name == "floor" and value is not None and not (isinstance(value, (int, float)) and value > 0):

@@ -30,7 +30,7 @@ from typing import (
     get_type_hints,
 )
 
-from rankstone.errors import InputError, InputTypeError
+from rankstone.errors import InputError, InputTypeError, is_finite, show
 
 Value: TypeAlias = Any  # of a choice or a parameter: "exp2", 0.8, 10, None, or a table: {1: 0.5, 2: 1}
 ByName: TypeAlias = Mapping[str, Value]  # choices or parameters: {"threshold": 2, "gain": "exp2", "ap_divisor": "k"}
@@ -109,6 +109,8 @@ class Parameter:
             return
         if self.types & {int, float} and (isinstance(value, bool) or not isinstance(value, Real)):
             raise InputTypeError(f"{name}={value!r} is not a number")
+        if isinstance(value, int) and not is_finite(value):
+            raise InputError(f"{name}={show(value)} is larger than every float")
         if int in self.types and float not in self.types and not float(value).is_integer():
             raise InputTypeError(f"{name}={value!r} is not a whole number")
         low, high = self.above if self.at_least is None else self.at_least, self.below or self.at_most

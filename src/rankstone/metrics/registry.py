@@ -510,7 +510,7 @@ on_declare += [parse.cache_clear, _spellings.cache_clear]
 
 
 def as_tuple(metrics: str | Metric | Iterable[str | Metric]) -> tuple[Any, ...]:
-    """The metrics, or the only one, as a tuple; a value that is not a metric is an error of its plan."""
+    """The metrics, or the only one, as a tuple, before they are parsed."""
     if isinstance(metrics, Mapping):
         raise InputTypeError(
             f"metrics={show(metrics)} is a dict; pass a list of metrics: {show(list(metrics.values()))}"
@@ -520,12 +520,18 @@ def as_tuple(metrics: str | Metric | Iterable[str | Metric]) -> tuple[Any, ...]:
 
 def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
     """The metrics one by one, where texts may name several."""
-    return [metric for one in as_tuple(metrics) for metric in (parse(one) if isinstance(one, str) else (one,))]
+    return [metric for one in as_tuple(metrics) for metric in _parsed(one)]
+
+
+def _parsed(metric: object) -> tuple[Metric, ...]:
+    if isinstance(metric, (str, Metric)):
+        return parse(metric) if isinstance(metric, str) else (metric,)
+    raise InputTypeError(f"a metric is a name such as 'ndcg@10' or a value such as rs.ndcg @ 10, not {show(metric)}")
 
 
 def parse_one(metric: str | Metric, wish: str = "ask for one") -> Metric:
     """The metric that is meant, where a text may name several."""
-    found = parse(metric) if isinstance(metric, str) else (metric,)
+    found = _parsed(metric)
     if len(found) > 1:
         raise InputError(f"{metric!r} names {len(found)} metrics; {wish}: {', '.join(map(str, found))}")
     return found[0]

@@ -162,7 +162,7 @@ def estimator(
 def parse(text: str | Estimator | Iterable[str | Estimator]) -> tuple[Estimator, ...]:
     """Read estimators from their written form: `ips`, `dr(clip=10)`, `ips, snips`."""
     parsed: dict[Estimator, None] = {}
-    for entry in [text] if isinstance(text, (str, Estimator)) else text:
+    for entry in [text] if isinstance(text, (str, Estimator)) or not isinstance(text, Iterable) else text:
         if isinstance(entry, Estimator):
             parsed[entry] = None
             continue

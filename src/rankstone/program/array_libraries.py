@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,12 +19,15 @@ Array: TypeAlias = Any  # of any library: np.zeros((2, 3)), torch.zeros(2, 3); o
 
 def library_of(present: dict[str, Array]) -> Any:
     """Whose arrays they are."""
-    try:
-        return array_namespace(*present.values())
-    except TypeError:
-        kinds = {name: type(array) for name, array in present.items()}
-        said = ", ".join(f"{name} a {kind.__module__.split('.')[0]}.{kind.__name__}" for name, kind in kinds.items())
-        raise InputTypeError(f"give arrays of one library (NumPy, torch, JAX or CuPy); here are {said}") from None
+    for name, array in present.items():
+        if getattr(getattr(array, "dtype", None), "kind", "f") in "OSUMmc":
+            raise InputTypeError(f"{name}: {array.dtype} is no type of numbers")
+    with suppress(TypeError):
+        if all(hasattr(array, "dtype") for array in present.values()):
+            return array_namespace(*present.values())
+    kinds = {name: type(array) for name, array in present.items()}
+    said = ", ".join(f"{name} a {kind.__module__.split('.')[0]}.{kind.__name__}" for name, kind in kinds.items())
+    raise InputTypeError(f"give arrays of one library (NumPy, torch, JAX or CuPy); here are {said}")
 
 
 def precision_of(xp: Library, present: dict[str, Array]) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
+from rankstone.data.arrow import convertible
+
 Rows = Sequence[Sequence[str]]  # the head first
 
 WIDTH = 100  # of notes, where the width of the terminal is unknown
@@ -110,16 +112,18 @@ class Readable(ABC):
         def column(values: Any) -> Any:
             try:
                 return pyarrow.array(values)
-            except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):  # ids of several kinds, or objects
+            except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):  # ids of several kinds, or objects
                 return pyarrow.array(list(map(str, values)))
 
-        return pyarrow.table({name: column(values) for name, values in self._columns().items()})
+        with convertible("the columns"):
+            return pyarrow.table({name: column(values) for name, values in self._columns().items()})
 
     def to_pandas(self) -> Any:
         """The columns as a pandas frame."""
         import pandas
 
-        return pandas.DataFrame(dict(self._columns()))
+        with convertible("the columns"):
+            return pandas.DataFrame(dict(self._columns()))
 
     def to_polars(self) -> Any:
         """The columns as a polars frame."""

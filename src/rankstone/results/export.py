@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from rankstone.data.arrow import is_whole, numbers, one_piece, plain
+from rankstone.data.arrow import convertible, is_whole, numbers, one_piece, plain
 from rankstone.data.atomic import replacing
 from rankstone.data.columns import Columns
 from rankstone.data.files import OnError, Path, read_run, read_truth
@@ -285,7 +285,8 @@ def _format(path: Path, name: str | None, suffixes: Mapping[str, str], formats: 
 def _write_table(table: Any, stream: Any, form: str, kind: str = "", tag: str = "") -> None:
     write = FORMATS[form].write
     assert write is not None
-    write(table, stream, kind, tag)
+    with convertible("the table"):
+        write(table, stream, kind, tag)
 
 
 def _write_values(results: Mapping[str, Result], stream: Any) -> None:

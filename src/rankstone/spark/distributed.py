@@ -165,7 +165,7 @@ def evaluate(
         shares = shares.repartition(1).mapInArrow(lambda batches: workers.gathered(batches, job), "part binary")
     with _large_batches(frame.sparkSession), _watched(frame.sparkSession):
         whole = add_up(workers.received(row["part"]) for row in shares.collect())
-    whole.check(plans)
+    whole.check(plans, choices)
     kind = sides["truth"].kind("query")
     fields = [f"query {kind}", *(["weight double"] if weights is not None else [])]
     names = ("value", "numerator", "denominator")

@@ -17,6 +17,7 @@ from rankstone.data.arrow import (
     Kind,
     as_column,
     check_not_spark,
+    convertible,
     is_a,
     is_lazy,
     is_number,
@@ -27,7 +28,7 @@ from rankstone.data.arrow import (
 )
 from rankstone.data.columns import Columns
 from rankstone.data.roles import ROLES, check_roles, find_all, need
-from rankstone.errors import InputError, InputTypeError
+from rankstone.errors import InputError, InputTypeError, show
 from rankstone.results.answer import Answer, aligned
 from rankstone.splits.sampling import Bits, Groups, Key, blocks, codes, comparable, content, dealt, draw_lots, from_zero
 
@@ -145,8 +146,8 @@ Time = float | str | date | datetime | np.datetime64  # 1577836800, "2020-01-01"
 
 def checked_count(name: str, count: object) -> int:
     """The count as an int, if it is a whole number from 1."""
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise InputError(f"{name} is {count!r}; it must be a whole number from 1")
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count < 2**63:
+        raise InputError(f"{name} is {show(count)}; it must be a whole number from 1")
     return int(count)
 
 
@@ -247,12 +248,13 @@ class Interactions:
 
         column = self._time_column()
         name, kind = self.names["time"], column.type
-        cut = pa.array(np.array([time]))[0] if isinstance(time, np.datetime64) else pa.scalar(time)
+        with convertible(f"the time {time!r}"):
+            cut = pa.array(np.array([time]))[0] if isinstance(time, np.datetime64) else pa.scalar(time)
         if is_number(kind) != is_number(cut.type):
             raise InputTypeError(f"column {name!r} holds {kind}; {time!r} cannot be compared with it")
         try:
             later = pc.greater_equal(column, cut.cast(kind) if isinstance(time, str) else cut)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        except pa.ArrowException as error:
             raise InputTypeError(
                 f"column {name!r} holds {kind}; {time!r} cannot be compared with it: {error}"
             ) from None
@@ -394,10 +396,8 @@ def _column(frame: Frame, name: str) -> pyarrow.Array:
 
     if not is_pandas(frame):
         return plain(as_column(name, frame[name]))
-    try:
+    with convertible(f"column {name!r}"):
         return plain(one_piece(pa.Array.from_pandas(frame[name])))
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InputTypeError(f"column {name!r}: {error}") from None
 
 
 def _filtered(frame: Frame, keep: Bools) -> Frame:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone.align.alignment import Bools, Ints
-from rankstone.data.arrow import encoded, is_number
+from rankstone.data.arrow import convertible, encoded, is_number
 from rankstone.errors import InputTypeError
 
 if TYPE_CHECKING:
@@ -186,7 +186,8 @@ def comparable(column: pyarrow.Array) -> NDArray[np.integer[Any]]:
     if types.is_temporal(kind):
         column = column.view(f"int{kind.bit_width}")
     elif not is_number(kind):
-        return pc.rank(column, tiebreaker="dense").to_numpy(zero_copy_only=False)
+        with convertible("a column"):
+            return pc.rank(column, tiebreaker="dense").to_numpy(zero_copy_only=False)
     values = column.to_numpy(zero_copy_only=False)
     if values.dtype.kind == "f":
         bits = (values.astype(np.float64) + 0.0).view(np.int64)

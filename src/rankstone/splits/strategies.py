@@ -289,8 +289,8 @@ def folds(
 
 
 def _checked_share(share: float) -> float:
-    if not 0 < share < 1:
-        raise InputError(f"share is {share}; it must be between 0 and 1")
+    if not isinstance(share, (int, float, np.number)) or not 0 < share < 1:
+        raise InputError(f"share is {share!r}; it must be between 0 and 1")
     return float(share)
 
 

@@ -253,7 +253,7 @@ _ALIASES = {"postgresql": "postgres", "sqlserver": "tsql", "mssql": "tsql", "spa
 
 def find_dialect(name: str) -> Dialect:
     """A dialect by its name."""
-    key = name.lower().replace(" ", "").replace("-", "")
+    key = str(name).lower().replace(" ", "").replace("-", "")
     key = _ALIASES.get(key, key)
     if key not in DIALECTS:
         raise InputError(unknown_word("dialect", name, DIALECTS))
