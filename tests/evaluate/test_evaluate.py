@@ -383,7 +383,7 @@ def test_own_metric_that_needs_an_order_has_no_expected_value(own_metric):
 
 # -- queries without a relevant item ---------------------------------------------------------------------------
 
-NOT_OF_RELEVANT_ITEMS = ("fallout", "judged")
+NOT_OF_RELEVANT_ITEMS = ("fallout", "judged", "unjudged")
 RELEVANT = [row.name for row in built_in().values() if row.kind == "ranking" and row.name not in NOT_OF_RELEVANT_ITEMS]
 
 

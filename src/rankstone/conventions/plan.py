@@ -236,6 +236,12 @@ def _conflicts(metric: Metric, arguments: ByName, choices: ByName, every_row: bo
         ):
             if in_part:
                 yield f"{metric} reads {what} of the whole truth of each query, without {choice}={choices[choice]!r}"
+    if arguments.get("unjudged_gain") and (ties.place or unjudged == "only_returned" or credit == "weighted"):
+        needs = "unjudged items with a rank of their own and without weights"
+        yield (
+            f"{metric}: unjudged_gain is for {needs}; leave out unjudged='only_returned', relevance='weighted' and "
+            f"ties that share a rank"
+        )
     if choices["threshold"] == "relative" and (shown or kind == "intents"):
         reads = "subtopics" if kind == "intents" else "lists"
         yield f"{metric} reads grades of {reads}, of which threshold='relative' takes no percentile; choose a grade"

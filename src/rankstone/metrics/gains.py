@@ -99,6 +99,7 @@ IdealOrder = Annotated[
         "which items of the ideal ranking come first",
         {"best": "best items first in the ideal ranking", "worst": "worst items first in the ideal ranking"},
         hidden=("best",),
+        applies_when=("ideal", ("judged", "nonzero", "retrieved", "given")),
     ),
 ]
 IdealGrades = Annotated[
@@ -107,6 +108,7 @@ IdealGrades = Annotated[
         "grades in the ideal ranking",
         {"judged": "grades as judged", "whole": "grades rounded down to whole numbers in the ideal ranking"},
         hidden=("judged",),
+        applies_when=("ideal", ("judged", "nonzero", "retrieved", "given")),
     ),
 ]
 UnjudgedGain = Annotated[
@@ -167,11 +169,6 @@ def _discounted(ranking: Ranking, gains: Values, unjudged_gain: float, discount:
     dcg = ranking.discounted(gains, discount, k)
     if unjudged_gain == 0:
         return dcg
-    if ranking.returned_only or ranking.ties_share_rank or ranking.relevance_rule.credit == "weighted":
-        raise InputError(
-            "unjudged_gain is for unjudged items with a rank of their own, and without weights; leave out "
-            "unjudged='only_returned', relevance='weighted' and ties that share a rank"
-        )
     judged = ranking.discounted(ranking.graph.of(1.0), discount, k)
     return dcg + unjudged_gain * (ranking.sum_of_discounts(discount, ranking.places(k, "min(k,retrieved)")) - judged)
 
@@ -232,10 +229,10 @@ def _places_zero(parameters: ByName) -> bool:
     return _values_zero(parameters) or ordered or parameters["negative"] == "signed"
 
 
-def _gains(ranking: Ranking, parameters: ByName) -> Values | None:
-    if parameters.get("unjudged_gain", 0) != 0:
-        return None  # an unjudged item counts as 0 where tied items are ordered
-    return gains(ranking, parameters["gain"], parameters["negative"], parameters["below_threshold"])
+def _gains(ranking: Ranking, parameters: ByName) -> Values:
+    """Gains above that of an unjudged item, which counts 0 where tied items are ordered."""
+    gain_of = gains(ranking, parameters["gain"], parameters["negative"], parameters["below_threshold"])
+    return gain_of - parameters["unjudged_gain"] if parameters.get("unjudged_gain") else gain_of
 
 
 def _sum_grows(parameters: ByName) -> Monotonicity | None:
@@ -247,7 +244,7 @@ def _sum_grows(parameters: ByName) -> Monotonicity | None:
 def _any_gain(ranking: Ranking, parameters: ByName) -> Values:
     truth = ranking.ideal("given")
     any_gain = truth.highest(truth.abs(_gains(truth, {**parameters, "unjudged_gain": 0})))
-    return any_gain + abs(parameters.get("unjudged_gain", 0))
+    return any_gain + abs(parameters.get("unjudged_gain", 0))  # an unjudged item may have one
 
 
 graded = partial(metric, expected=True, ends_at_k=True, best_first=_gains, weightable=True)
@@ -371,30 +368,31 @@ def ndcg(
     _check_grades(ranking, gain, negative)
     weigh = DISCOUNTS[discount]
 
-    def gain_of(items: Ranking, whole: bool = False) -> Values:
-        return gains(items, gain, negative, below_threshold, whole)
+    def gain_of(items: Ranking) -> Values:
+        return gains(items, gain, negative, below_threshold)
+
+    def ideal_gain(items: Ranking) -> Values:
+        return gains(items, gain, negative, below_threshold, ideal_grades == "whole")
 
     def best_last(items: Ranking) -> Values:
-        return -gain_of(items)
+        return -ideal_gain(items)
 
     if ideal == "given" and not ranking.ordered_grades:  # the truth has no order
         ideal = "judged"
     weighted = ranking.relevance_rule.credit == "weighted"
     if weighted and ideal != "judged":
         raise InputError(f"ndcg: relevance='weighted' goes with ideal='judged', not with {ideal!r}")
-    if ideal_order == "worst" and ideal != "judged":
-        raise InputError(f"ndcg: ideal_order='worst' goes with ideal='judged', not with {ideal!r}")
     depth = k if ideal_depth == "k" else None if ideal_depth == "all" else ranking.places(k, "min(k,retrieved)")
     if ideal == "ones":
         ideal_dcg = ranking.sum_of_discounts(weigh, depth, smooth=True)
     elif ideal == "repeats":
-        count = ranking.relevant + ranking.sum(ranking.credit * ranking.is_repeat, k)
+        count = ranking.floor(ranking.relevant + ranking.sum(ranking.credit * ranking.is_repeat, k))
         ideal_dcg = ranking.sum_of_discounts(weigh, count if depth is None else ranking.minimum(count, depth))
     else:
         # Gains of a table, and weights, need not grow with the grade.
         by_gain = (isinstance(gain, tuple) and ideal != "given") or weighted
-        order = best_last if ideal_order == "worst" else gain_of if by_gain else None
+        order = best_last if ideal_order == "worst" else ideal_gain if by_gain else None
         best = ranking.ideal(ideal, order, None if ideal_depth == "all" else k)
-        ideal_dcg = best.discounted(gain_of(best, ideal_grades == "whole"), weigh, depth)
+        ideal_dcg = best.discounted(ideal_gain(best), weigh, depth)
     dcg = _discounted(ranking, gain_of(ranking), unjudged_gain, weigh, k)
     return Ratio(dcg, ranking.maximum(ideal_dcg, 0.0) if ideal_sign == "positive" else ideal_dcg)

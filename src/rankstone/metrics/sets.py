@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated, Literal
 
 from rankstone.align.elementwise import Depth, Values
-from rankstone.errors import InputError
+from rankstone.errors import InputError, NoClosedFormError
 from rankstone.metrics.registry import ByName, Monotonicity, Parameter, by_hits, by_relevant, metric
 from rankstone.program.ranking import Ranking, Ratio
 
@@ -258,6 +258,8 @@ def hit_rate(ranking: Ranking, *, k: Depth = None, misses: Misses = "zero") -> R
     0.0
     """
     any_hit = ranking.any_hit(k)
+    if misses == "undefined" and ranking.ties_averaged:
+        raise NoClosedFormError("has no closed form over all orders of tied items with misses='undefined'")
     return Ratio(any_hit, ranking.one if misses == "zero" else any_hit)
 
 
@@ -395,7 +397,6 @@ def judged(ranking: Ranking, *, k: Depth = None, divisor: ReturnedDivisor = "min
         "It counts items that are unjudged for the query; BEIR's and MTEB's Hole counts those that are judged for no "
         "query at all, which is this with the same pooled items in the truth of every query."
     ),
-    expected=True,
     best_first=lambda ranking, _: -ranking.number(ranking.grade == ranking.grade),
     better="lower",
     ends_at_k=True,
