@@ -26,6 +26,8 @@ ASKING = {
     "digits": ("ap", {"digits": 3}),
     "float32": ("ap", {"score_precision": "float32"}),
     "unjudged": ("ap", {"unjudged": "condensed"}),
+    "query_thresholds": ("ap", {"threshold": "relative"}),
+    "repeats": (rs.ndcg(ideal="repeats"), {}),
     "recommendations": ("novelty@3", {}),
     "all_lists": ("coverage@3", {}),
     "whole_lists": ("novelty", {}),
