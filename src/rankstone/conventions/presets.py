@@ -251,7 +251,11 @@ PRESETS: Mapping[str, Preset] = {
         "notes": (
             "nDCG and RBP go by the order of the rows, whatever the scores: hand the run over as lists of items",
         ),
-        "not_reproduced": ("r_precision, which mixes up queries under pandas 3", "RBP averaged over ties"),
+        "not_reproduced": (
+            "r_precision, which mixes up queries under pandas 3",
+            "bpref of negative grades, which passes 1",
+            "RBP averaged over ties",
+        ),
     },
     "pyndeval": {
         "summary": "pyndeval: TREC's ndeval, metrics of intents; equal scores in ascending order of item id",
