@@ -26,6 +26,8 @@ ASKING = {
     "digits": ("ap", {"digits": 3}),
     "float32": ("ap", {"score_precision": "float32"}),
     "unjudged": ("ap", {"unjudged": "condensed"}),
+    "query_thresholds": ("ap", {"threshold": "relative"}),
+    "repeats": (rs.ndcg(ideal="repeats"), {}),
     "recommendations": ("novelty@3", {}),
     "all_lists": ("coverage@3", {}),
     "whole_lists": ("novelty", {}),
@@ -127,7 +129,7 @@ def test_what_a_convention_needs():
 
 @pytest.mark.parametrize("word", ["satisfaction", "mean_rank", "foo"])
 def test_far_words_are_not_suggested(word):
-    with pytest.raises(ValueError, match=f"^unknown metric '{word}'; there are [a-z_0-9]+, .* and 67 more"):
+    with pytest.raises(ValueError, match=f"^unknown metric '{word}'; there are [a-z_0-9]+, .* and 68 more"):
         make_plans(word, "rankstone", {})
 
 

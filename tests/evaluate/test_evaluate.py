@@ -227,7 +227,7 @@ WRONG = {
         r"'rbp\(p=print\(1\)\)': p=print\(1\) is not a plain value",
     ),
     "parameter twice": ({"metrics": "rbp(0.5, p=0.5)"}, ValueError, "parameter 'p' is given twice"),
-    "too many": ({"metrics": "hit_rate(1)"}, ValueError, "hit_rate takes no parameters"),
+    "too many": ({"metrics": "r_precision(1)"}, ValueError, "r_precision takes no parameters"),
     "unknown parameter": (
         {"metrics": "ndcg(gian='exp2')"},
         ValueError,
@@ -245,7 +245,7 @@ WRONG = {
         r"unknown convention 'treceval'; did you mean 'trec_eval' or 'trec_eval-9'\?",
     ),
     "no convention": ({"convention": None}, ValueError, "unknown convention None"),
-    "threshold": ({"threshold": "high"}, ValueError, "threshold 'high' is not a grade; write 2, '>=2', '>2' or 'all'"),
+    "threshold": ({"threshold": "high"}, ValueError, "threshold 'high' is not a grade; write 2, '>=2', '>2', 'all'"),
     "threshold of nothing": ({"threshold": None}, TypeError, "threshold must be a grade, not None"),
     "endless threshold": ({"threshold": math.inf}, ValueError, "threshold must be finite"),
     "undefined": (
@@ -383,7 +383,7 @@ def test_own_metric_that_needs_an_order_has_no_expected_value(own_metric):
 
 # -- queries without a relevant item ---------------------------------------------------------------------------
 
-NOT_OF_RELEVANT_ITEMS = ("fallout", "judged")
+NOT_OF_RELEVANT_ITEMS = ("fallout", "judged", "unjudged")
 RELEVANT = [row.name for row in built_in().values() if row.kind == "ranking" and row.name not in NOT_OF_RELEVANT_ITEMS]
 
 

@@ -50,7 +50,7 @@ COMPARED = {
     "pytrec_eval": 1350,
     "ir_measures": 2021,
     "ranx": 2069,
-    "trectools": 988,
+    "trectools": 1044,
     "rankereval": 3267,
     "sklearn": 586,
     "torchmetrics": 5534,

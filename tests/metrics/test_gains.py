@@ -183,3 +183,45 @@ def test_a_gain_for_what_nobody_judged():
     judged = {"q": {"a": 1, "x": 0}}
     (found,) = rs.evaluate(judged, run, rs.dcg(gain={0: 0.5, 1: 1}), unjudged="only_returned").values()
     assert found == pytest.approx(0.5 / log2(2) + 1 / log2(3))
+
+
+def test_a_gain_for_unjudged_items():
+    """Elasticsearch's unknown_doc_rating: x and y, at ranks 1 and 4, have gain 1; the ideal list has neither."""
+    truth, ranked = {"a": 2, "b": 0, "c": 1}, ["x", "a", "b", "y"]
+    gained = 1 / log2(2) + 2 / log2(3)
+    assert rs.dcg(ranked, truth=truth, k=3, unjudged_gain=1) == pytest.approx(gained)
+    assert rs.dcg(ranked, truth=truth, unjudged_gain=1) == pytest.approx(gained + 1 / log2(5))
+    assert rs.ndcg(ranked, truth=truth, k=3, unjudged_gain=1) == pytest.approx(gained / (2 + 1 / log2(3)))
+    with pytest.raises(ValueError, match="unjudged_gain is for unjudged items with a rank of their own"):
+        rs.dcg(ranked, truth=truth, unjudged_gain=1, unjudged="only_returned")
+
+
+def test_the_ideal_list_worst_first():
+    """Of the grades 3, 1 and 0, the two worst: 0, then 1."""
+    truth = {"a": 3, "b": 1, "c": 0}
+    assert rs.ndcg(["b", "x"], truth=truth, k=2, ideal_order="worst") == pytest.approx(1 / (1 / log2(3)))
+    returned = rs.ndcg(["a", "b"], truth=truth, ideal_order="worst", ideal="retrieved")
+    assert returned == pytest.approx((3 + 1 / log2(3)) / (1 + 3 / log2(3)))
+
+
+def test_grades_of_the_ideal_list_rounded_down():
+    """2.7 counts as it is in the list, and as 2 in the ideal list."""
+    assert rs.ndcg(["a"], truth={"a": 2.7}, ideal_grades="whole") == pytest.approx(2.7 / 2)
+
+
+def test_repeats_in_the_ideal_list():
+    """a comes twice, so that there are three relevant items; the repeat below the cutoff does not count."""
+    truth, asked = {"q": ["a", "b"]}, rs.ndcg(gain="binary", ideal="repeats", duplicates="count")
+    run = {"q": ["a", "x", "a", "x", "a"]}
+    ideal = 1 + 1 / log2(3) + 1 / log2(4)
+    assert rs.evaluate(truth, run, asked @ 4)[asked @ 4] == pytest.approx((1 + 1 / log2(4)) / ideal)
+    whole = (1 + 1 / log2(4) + 1 / log2(6)) / (ideal + 1 / log2(5))
+    assert rs.evaluate(truth, run, asked)[asked] == pytest.approx(whole)
+
+
+def test_an_ideal_list_of_returned_items_has_repeats_too():
+    """Phoenix: of the returned a, a and b, the ideal list is the same; c, not returned, is not in it."""
+    asked = rs.ndcg(unjudged="only_returned", duplicates="count")
+    truth, run = {"q": {"a": 1, "b": 2, "c": 3}}, {"q": ["a", "a", "b"]}
+    gained = 1 + 1 / log2(3) + 2 / log2(4)
+    assert rs.evaluate(truth, run, asked)[asked] == pytest.approx(gained / (2 + 1 / log2(3) + 1 / log2(4)))

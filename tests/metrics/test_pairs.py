@@ -132,3 +132,10 @@ def test_auc_of_k_places_needs_ranks_of_their_own(choice):
     """Two items at rank 2 are three items at ranks up to 2."""
     with pytest.raises(rs.errors.NoClosedFormError, match="no pairs of k places where items share a rank"):
         rs.auc({"a": 2.0, "b": 1.0, "c": 1.0}, truth={"a": 1, "b": 0, "c": 0}, k=2, ties="group_mean", **choice)
+
+
+def test_bpref_without_judged_nonrelevant_items():
+    """trectools scores 0 there, trec_eval the share of relevant items returned."""
+    assert rs.bpref(["a", "x"], truth=["a", "b"]) == 1 / 2
+    assert rs.bpref(["a", "x"], truth=["a", "b"], no_negatives="zero") == 0
+    assert rs.bpref(["a", "x"], truth={"a": 1, "b": 1, "x": 0}, no_negatives="zero") == 1 / 2

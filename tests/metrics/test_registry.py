@@ -74,7 +74,12 @@ def test_what_cannot_be_read(text, told):
         # RecBole, rectools, BEIR, MTEB and papers
         ("hit_ratio@2", "hit_rate@2"), ("HitRate@2", "hit_rate@2"), ("LogLoss", "logloss"), ("F1Beta@5", "f@5"),
         ("NDCG@10", "ndcg@10"), ("ndcg_at_10", "ndcg@10"), ("mean_average_precision", "ap"),
-        ("mean_reciprocal_rank@10", "rr@10"),
+        ("mean_reciprocal_rank@10", "rr@10"), ("hit_rate_at_1", "hit_rate@1"), ("mrr_at_10", "rr@10"),
+        ("R_cap_at_10", "recall(divisor='min(relevant,k)')@10"), ("Hole@10", "unjudged(divisor='k')@10"),
+        # sentence-transformers, ragas, TruLens, Quepid
+        ("cosine-NDCG@10", "ndcg@10"), ("demo_cosine_accuracy@1", "hit_rate@1"), ("dot-MAP@100", "ap@100"),
+        ("id_based_context_recall", "recall"), ("ir_hit_rate@3", "hit_rate@3"),
+        ("ndcg_cut@10", "ndcg(ideal_depth='k')@10"),
         ("f2@10", "f(beta=2)@10"), ("F0.5@2", "f(beta=0.5)@2"), ("f_measure", "f"), ("F-measure@5", "f@5"),
         ("f1_score@3", "f1@3"), ("f2_score", "f(beta=2)"),
     ],

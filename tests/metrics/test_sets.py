@@ -156,3 +156,64 @@ def test_fallout_of_a_truth_cut_at_k(given, expected):
     """At 2 only a and b can be relevant: of c, x and y, which are not, the first two places hold c."""
     found = rs.metrics.fallout(["c", "a", "b", "x", "y"], truth=["a", "b", "c"], k=2, truth_depth="k", **given)
     assert found == pytest.approx(expected)
+
+
+def test_precision_of_the_judged_items():
+    """Of a, x and b, x is unjudged; without a judged item there is nothing to divide by."""
+    truth = {"a": 1, "b": 0, "c": 1}
+    assert rs.precision(["a", "x", "b", "c"], truth=truth, k=3, divisor="judged") == 1 / 2
+    assert rs.f1(["a", "x", "b", "c"], truth=truth, k=3, precision_divisor="judged") == 2 * 1 / (2 + 2)
+    assert rs.precision(["x", "y"], truth=truth, divisor="judged") == 0
+    with pytest.raises(ValueError, match=r"has no closed form .* divisor='judged'"):
+        rs.precision(labels=[1, 0], scores=[1, 1], k=1, divisor="judged", ties="expected")
+
+
+def test_unjudged():
+    truth = {"a": 1, "b": 0}
+    assert rs.metrics.unjudged(["a", "x", "b", "y"], truth=truth, k=3) == 1 / 3
+    assert rs.metrics.unjudged(["a", "x"], truth=truth, k=4, divisor="k") == 1 / 4
+    assert rs.metrics.unjudged(["a", "x"], truth=truth, unjudged="only_returned") == 0
+
+
+def test_hit_rate_of_the_queries_with_a_hit():
+    """MTEB's top_k_accuracy leaves misses out, so that it is 1."""
+    truth, run = {"q": ["a"], "r": ["b"]}, {"q": ["a"], "r": ["x"]}
+    assert rs.evaluate(truth, run, "hit_rate@1")["hit_rate@1"] == 1 / 2
+    result = rs.evaluate(truth, run, "Accuracy@1", convention="mteb+defects")
+    assert (result["hit_rate@1"], result.per_query["hit_rate@1"].tolist()[0]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("grades", "threshold"),
+    [
+        ([3, 2, 1, 0, 0], 3),  # the 5th of 5 grades from below is above 1.5
+        ([3, 2, 2, 2, 2, 2, 2, 2, 2, 2], 2),  # the 9th of 10
+        ([4, 1, 1, 1, 1, 1, 1, 1, 1, 1], 2),  # half of 4 is above the 9th
+        ([1], 1),
+        ([0, 0], math.inf),  # never an item of grade 0
+    ],
+)
+def test_threshold_by_the_grades_of_the_query(grades, threshold):
+    truth = dict(enumerate(grades))
+    relevant = sum(grade >= threshold for grade in grades)
+    assert rs.metrics.num_rel([0], truth=truth, threshold="relative") == relevant
+    assert rs.recall([0], truth=truth, threshold="relative") == (1 / relevant if relevant else 0)
+    other = {"r": dict.fromkeys("abcdefghi", 9)}
+    both = rs.evaluate({"q": truth, **other}, {"q": [0], "r": ["a"]}, "num_rel", threshold="relative")
+    assert both.per_query["num_rel"].tolist() == [relevant, 9]
+
+
+def test_threshold_by_the_grades_of_returned_items():
+    """Unjudged items count 0: of 2, 1 and eight others the 9th from below is 1."""
+    truth, ranked = {"a": 2, "b": 1, "c": 9}, ["a", "b", *range(8)]
+    assert rs.metrics.num_rel(ranked, truth=truth, threshold="relative", unjudged="only_returned") == 2
+    assert rs.metrics.num_rel(["a", "b"], truth=truth, threshold="relative", unjudged="only_returned") == 1
+
+
+def test_a_half_is_rounded_to_the_even_decimal_or_up():
+    truth, run = {"q": list(range(8))}, {"q": [0]}
+    values = [
+        rs.evaluate(truth, run, "recall", query_digits=2, query_rounding=how)["recall"]
+        for how in ("half_even", "half_up")
+    ]
+    assert values == [0.12, 0.13]

@@ -103,6 +103,55 @@ def test_llamaindex(seed):
     agree("llamaindex", truth, run, theirs)
 
 
+def documents(seed, grades="binary"):
+    """Relevant ids, and lists of ids of which some are repeated, by user of the truth."""
+    truth, run = text(*draw(seed, grades, tied=False))
+    run = {user: sorted(rows, key=rows.get, reverse=True) for user, rows in run.items()}
+    run = {user: [*items[:5], *items[1:4], *items[5:]] for user, items in run.items()}
+    return truth, {user: run.get(user, []) for user in truth}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.filterwarnings("ignore")
+def test_haystack(seed):
+    library, document = need("haystack.components.evaluators"), need("haystack").Document
+    truth, run = documents(seed, "graded")
+    positive = {user: [item for item, grade in rows.items() if grade > 0] for user, rows in truth.items()}
+
+    def values(evaluator, expected):
+        shown = [[document(content=item) for item in run[user]] for user in truth]
+        answer = evaluator.run(ground_truth_documents=expected, retrieved_documents=shown)
+        return {**dict(zip(truth, answer["individual_scores"], strict=True)), None: answer["score"]}
+
+    sets = [[document(content=item) for item in positive[user]] for user in truth]
+    graded = [[document(content=item, score=grade) for item, grade in truth[user].items()] for user in truth]
+    theirs = {
+        "rr": values(library.DocumentMRREvaluator(), sets),
+        "ap": values(library.DocumentMAPEvaluator(), sets),
+        "hit_rate": values(library.DocumentRecallEvaluator(mode="single_hit"), sets),
+        "recall": values(library.DocumentRecallEvaluator(mode="multi_hit"), sets),
+        "ndcg": values(library.DocumentNDCGEvaluator(), graded),
+        "ndcg(gain='binary')": values(library.DocumentNDCGEvaluator(), sets),
+    }
+    agree("haystack", truth, run, theirs)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.filterwarnings("ignore")
+def test_mlflow(seed):
+    library, pandas = need("mlflow.metrics"), need("pandas")
+    truth, run = documents(seed)
+    truth = {user: [item for item, grade in rows.items() if grade > 0] for user, rows in truth.items()}
+    theirs = {}
+    for name in ("precision", "recall", "ndcg"):
+        for k in KS:
+            measure = getattr(library, f"{name}_at_k")(k).eval_fn
+            answer = measure(pandas.Series(list(run.values())), pandas.Series([list(one) for one in truth.values()]))
+            mean = answer.aggregate_results["mean"]
+            theirs[f"{name}@{k}"] = {**dict(zip(truth, answer.scores, strict=True)), None: mean}
+    agree("mlflow", truth, run, theirs)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("grades", ["binary", "graded", "negative"])
 @pytest.mark.parametrize("level", [1, 2])

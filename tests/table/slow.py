@@ -54,6 +54,11 @@ class List:
         if self["relevance"] == "clipped":
             return min(max(grade, 0.0), 1.0)
         threshold = self["threshold"]
+        if threshold == "relative":
+            grades = sorted(self.truth.values())
+            if grades:  # half of the highest, and the lowest that nine tenths do not exceed
+                threshold = max(grades[-1] / 2, grades[math.ceil(len(grades) * 9 / 10) - 1])
+            return float(grade > 0 and not (grades and grade < threshold))
         if isinstance(threshold, str):
             if threshold.startswith(">="):
                 return float(grade >= float(threshold[2:]))
@@ -91,6 +96,9 @@ class List:
         return 0.0 if beyond else self.credit(item)
 
     def places(self, divisor):
+        if divisor == "judged":
+            unjudged = self["unjudged"] == "only_returned"  # then everything in the list has a grade
+            return _places_shown(self) if unjudged else sum(item in self.truth for item in self.shown)
         if self.k is None:
             places = self.retrieved
         elif divisor == "min(k,retrieved)":
@@ -135,7 +143,8 @@ def f1(one):
 
 
 def hit_rate(one):
-    return float(one.hits(one.k) > 0), 1
+    hit = float(one.hits(one.k) > 0)
+    return hit, 1 if one["misses"] == "zero" else hit
 
 
 def r_precision(one):
@@ -205,8 +214,8 @@ def dcg(one):
 
 
 def _dcg(one):
-    judged = [item for item in one.shown if item in one.truth]
-    return math.fsum(_gain(one, one.truth[item]) / _discount(one, one.rank(item)) for item in judged)
+    gains = {item: _gain(one, one.truth[item]) if item in one.truth else one["unjudged_gain"] for item in one.shown}
+    return math.fsum(gain / _discount(one, one.rank(item)) for item, gain in gains.items())
 
 
 def _discounted(one, gains):
@@ -221,10 +230,13 @@ def ndcg(one):
     }[one["ideal_depth"]]
     if one["ideal"] == "ones":
         ideal = [1] * (one.retrieved if depth is None else depth)
+    elif one["ideal"] == "repeats":  # no item is repeated here
+        ideal = [1] * int(one.relevant)
     else:
         held = one.truth if one["ideal"] != "retrieved" else [item for item in one.items if item in one.truth]
         held = [item for item in held if one["ideal"] != "nonzero" or one.truth[item] != 0]
-        ideal = sorted((_gain(one, one.truth[item]) for item in held), reverse=True)
+        grades = [math.floor(one.truth[item]) if one["ideal_grades"] == "whole" else one.truth[item] for item in held]
+        ideal = sorted((_gain(one, grade) for grade in grades), reverse=one["ideal_order"] == "best")
     possible = _discounted(one, ideal[:depth])
     return _dcg(one), max(possible, 0) if one["ideal_sign"] == "positive" else possible
 
@@ -365,7 +377,7 @@ def bpref(one):
             bad_above += 1
         elif one.credit(item) > 0:
             total += 1 if bad_above == 0 else 1 - min(bad_above, one.relevant) / min(one.relevant, one.nonrelevant)
-    return total, one.relevant
+    return 0 if one["no_negatives"] == "zero" and one.nonrelevant == 0 else total, one.relevant
 
 
 def infap(one):
@@ -389,6 +401,11 @@ def judged(one):
     if one["unjudged"] == "only_returned":  # everything in the list has a grade
         return _places_shown(one), one.places(one["divisor"])
     return sum(item in one.truth for item in one.shown), one.places(one["divisor"])
+
+
+def unjudged(one):
+    held = () if one["unjudged"] == "only_returned" else [item for item in one.shown if item not in one.truth]
+    return len(held), one.places(one["divisor"])
 
 
 # -- predicted ratings ---------------------------------------------------------------------------------------
@@ -520,6 +537,13 @@ def _mean(values):
 _F = {"precision_divisor": "k", "recall_divisor": "relevant"}
 _GAIN = {"gain": "linear", "negative": "zero", "below_threshold": "gain"}
 _DCG = {**_GAIN, "discount": "log2(rank+1)"}
+_IDEAL = {
+    "ideal": "judged",
+    "ideal_depth": "k",
+    "ideal_sign": "any",
+    "ideal_order": "best",
+    "ideal_grades": "judged",
+}
 _AUC = {
     "pairs": "judged",
     "tied_pairs": "half",
@@ -536,15 +560,15 @@ _SKIP = {"undefined": "skip", "missing": "skip"}
 METRICS = {
     "ap": (ap, True, {"divisor": "relevant", "term_digits": None}, {}),
     "auc": (auc, True, _AUC, {"undefined": 0.5}),
-    "bpref": (bpref, False, {}, {}),
+    "bpref": (bpref, False, {"no_negatives": "right"}, {}),
     "cg": (cg, True, _GAIN, {}),
-    "dcg": (dcg, True, {**_DCG, "divisor": "none"}, {}),
+    "dcg": (dcg, True, {**_DCG, "divisor": "none", "unjudged_gain": 0.0}, {}),
     "err": (err, True, _ERR, {}),
     "f": (f, True, {"beta": 1.0, **_F}, {}),
     "f1": (f1, True, _F, {}),
     "fallout": (fallout, True, {"catalogue": None, "nonrelevant": "judged"}, {}),
     "gmap": (gmap, True, {"divisor": "relevant"}, {"averaging": "geometric"}),
-    "hit_rate": (hit_rate, True, {}, {}),
+    "hit_rate": (hit_rate, True, {"misses": "zero"}, {}),
     "infap": (infap, False, {}, {}),
     "iprec": (iprec, False, {"recall": 0.0, "recall_rounding": "ceil(x)"}, {}),
     "iprec11": (iprec11, False, {"recall_rounding": "ceil(x)"}, {}),
@@ -553,7 +577,7 @@ METRICS = {
     "logloss": (logloss, False, {}, _POOLED),
     "mae": (mae, False, {}, _POOLED),
     "mse": (mse, False, {}, _POOLED),
-    "ndcg": (ndcg, True, {**_DCG, "ideal": "judged", "ideal_depth": "k", "ideal_sign": "any"}, {}),
+    "ndcg": (ndcg, True, {**_DCG, **_IDEAL, "unjudged_gain": 0.0}, {}),
     "nerr": (nerr, True, _ERR, {}),
     "num_rel": (num_rel, False, {}, _SUM),
     "num_rel_ret": (num_rel_ret, True, {}, _SUM),
@@ -569,6 +593,7 @@ METRICS = {
     "rr": (rr, True, {"terms": "first"}, {}),
     "spearman": (spearman, False, {}, _SKIP),
     "tau_ap": (tau_ap, False, {}, _SKIP),
+    "unjudged": (unjudged, True, {"divisor": "min(k,retrieved)"}, {}),
 }
 AGREEMENT = ("kendall", "rbo", "spearman", "tau_ap", "logloss", "mae", "mse", "pearson", "r2", "rmse")
 CHOICES = {
@@ -587,6 +612,7 @@ CHOICES = {
     "both_empty": None,
     "short_list": "count",
     "query_digits": None,
+    "query_rounding": "half_even",
     "missing": "zero",
     "extra": "skip",
     "averaging": "macro",
@@ -648,6 +674,9 @@ def evaluate(name, k, params, truth, run, choices):
     k = options["default_k"] if k is None and takes_k else k
     if options["unjudged"] == "only_returned" and options["truth_depth"] == "k" and name not in AGREEMENT:
         raise RefusedError
+    shared = options["ties"] in ("group_end", "group_mean")
+    if options.get("unjudged_gain") and (shared or options["unjudged"] == "only_returned"):
+        raise RefusedError
     if truth and set(run) - set(truth) and not set(truth) & set(run):
         raise RefusedError  # they are of different queries
     if _asks_for_grades(name, options) and truth and not any(isinstance(items, dict) for items in truth.values()):
@@ -705,7 +734,7 @@ def evaluate(name, k, params, truth, run, choices):
         if options["empty_list"] == "nan" and retrieved == 0:
             value = math.nan
         if options["query_digits"] is not None:
-            value = round(value, options["query_digits"]) if not math.isnan(value) else value
+            value = value if math.isnan(value) else _rounded(value, options)
         ratios.append((earned, possible))
         values.append(float(value) if asked else math.nan)
         counted.append(asked)
@@ -716,6 +745,13 @@ def evaluate(name, k, params, truth, run, choices):
     if options["digits"] is not None:
         mean = round(mean, options["digits"])
     return MetricResult(values, mean, queries)
+
+
+def _rounded(value, options):
+    scale = 10 ** options["query_digits"]
+    if options["query_rounding"] == "half_up":
+        return math.floor(value * scale + 0.5) / scale
+    return round(value, options["query_digits"])
 
 
 _HITS = ("ap", "f", "f1", "gmap", "hit_rate", "iprec", "iprec11", "precision", "r_precision", "rbp", "recall", "rr")
@@ -730,7 +766,7 @@ def _asks_for_grades(name, options):
 def _earns(name, one):
     """Is there anything to earn, where what it is divided by does not tell."""
     if name in ("cg", "dcg"):
-        return any(_gain(one, grade) for grade in one.truth.values())
+        return bool(one.options.get("unjudged_gain")) or any(_gain(one, grade) for grade in one.truth.values())
     if name == "err":
         return any(grade > 0 or (grade and one["stop_chance"] == "grade") for grade in one.truth.values())
     return name not in _HITS or one.relevant != 0

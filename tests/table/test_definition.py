@@ -29,11 +29,12 @@ GENERAL = {
     "unjudged": ("only_returned", "condensed"),
     "nonpositive_score": ("miss",),
     "default_k": (2,),
-    "threshold": (0, -1, 2, 0.5, ">0", ">=2", ">1", "all"),
+    "threshold": (0, -1, 2, 0.5, ">0", ">=2", ">1", "all", "relative"),
     "no_relevant": (0, 1, 0.25, "nan", "skip", "error"),
     "empty_list": ("skip", "error"),
     "empty_truth": ("skip",),
     "query_digits": (3,),
+    "query_rounding": ("half_up",),
     "nan_in_mean": ("zero",),
     "undefined": (1, 0.5, 0.25, "nan", "skip", "error"),
     "both_empty": (1, 0, "nan"),
@@ -67,7 +68,7 @@ def agree(metric, params, k, truth, run, chosen):
         expected = slow.evaluate(metric.name, k, params, truth, run, chosen)
     except slow.RefusedError:
         problems = "lacks|value is undefined|no relevant item|no query|negative|not a probability|an empty|gain table"
-        with pytest.raises(ValueError, match=f"{problems}|the order of the truth|no grades"):
+        with pytest.raises(ValueError, match=f"{problems}|the order of the truth|no grades|unjudged_gain"):
             rs.evaluate(truth, run, metric, **chosen)
         return
     values, mean, queries = fast(metric, truth, run, chosen)
@@ -156,7 +157,9 @@ def test_expected(name, data):
     try:
         rs.evaluate(truth, run, metric, **chosen)
     except rs.errors.NoClosedFormError:
-        impossible = params.get("divisor") == "found" or "term_digits" in params or params.get("terms") == "mean"
+        of_found = {"found", "judged"} & {params.get("divisor"), params.get("precision_divisor")}
+        impossible = bool(of_found) or "term_digits" in params or params.get("terms") == "mean"
+        impossible |= params.get("misses") == "undefined" or params.get("ideal") == "repeats"
         in_list = name == "auc" and k is not None and (chosen["ties"] == "expected" or params.get("pairs") == "list")
         impossible |= in_list or (name == "auc" and params.get("tied_pairs") == "order")
         assert impossible, f"{metric} has a closed form"
@@ -194,7 +197,7 @@ def test_tie_range(name, data):
         found = rs.evaluate(truth, run, metric, **chosen)
         own, found = found[metric], found.ties[str(metric)]
     except ValueError as error:
-        assert re.search("gain table|negative|no query in common|no grades", str(error))  # noqa: PT017
+        assert re.search("gain table|negative|no query in common|no grades|unjudged_gain", str(error))  # noqa: PT017
         return
     lowest, highest, moved = brute_range(metric, params, k, truth, run, chosen)
     if math.isnan(found.lowest) and not math.isnan(lowest):
@@ -215,7 +218,8 @@ def has_no_known_order(metric, params, truth, chosen):
         in_list = params.get("pairs") == "list" or chosen.get("unjudged") == "only_returned"
         return in_list and metric.k is not None and params.get("catalogue") is None
     in_part = params.get("term_digits") is not None and "relevance" in chosen
-    of_found = params.get("divisor") == "found" or params.get("terms") == "mean"
+    of_found = {"found", "judged"} & {params.get("divisor"), params.get("precision_divisor")}
+    of_found = bool(of_found) or params.get("terms") == "mean"
     return in_part or (of_found and metric.k is not None)
 
 

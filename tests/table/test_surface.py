@@ -88,7 +88,7 @@ def test_every_value_of_a_parameter_has_words(row):
 
 FREE = {"threshold": (1, 2, ">1", "all"), "both_empty": (None, 1), "digits": (None, 3), "query_digits": (None, 3),
         "default_k": (None, 3), "no_relevant": (None, 0, 1, "nan", "skip")}  # fmt: skip
-NO_THRESHOLD = ("cg", "dcg", "ndcg", "err", "nerr", "num_ret", "judged")  # which read grades, or none
+NO_THRESHOLD = ("cg", "dcg", "ndcg", "err", "nerr", "num_ret", "judged", "unjudged")  # which read grades, or none
 COUNTING = ("precision", "recall", "f", "f1", "hit_rate", "r_precision", "num_rel_ret")
 IDLE = {  # choices that cannot move a metric of this kind, and are not spoken of
     "ratings": ("threshold", "relevance", "short_list"),

@@ -33,6 +33,7 @@ class Relevance(NamedTuple):
         "binary"  # "clipped": a grade between 0 and 1 is that much of a relevant item; "weighted": by the truth
     )
     truth_depth: str = "all"  # "k": only the first k items of the truth are relevant at k
+    relative: bool = False  # the threshold is also one of the query's own grades
 
     @classmethod
     def of(cls, threshold: float | str, credit: str = "binary", truth_depth: str = "all") -> Relevance:
@@ -40,13 +41,17 @@ class Relevance(NamedTuple):
         strict = False
         if threshold == "all":
             return cls(-math.inf, strict, credit, truth_depth)
+        if threshold == "relative":
+            return cls(0.0, True, credit, truth_depth, relative=True)
         if isinstance(threshold, str):
             text = threshold.strip()
             strict = text.startswith(">") and not text.startswith(">=")
             try:
                 threshold = float(text.lstrip(">="))
             except ValueError:
-                raise InputError(f"threshold {text!r} is not a grade; write 2, '>=2', '>2' or 'all'") from None
+                raise InputError(
+                    f"threshold {text!r} is not a grade; write 2, '>=2', '>2', 'all' or 'relative'"
+                ) from None
         if isinstance(threshold, (bool, type)) or not hasattr(threshold, "__float__"):
             raise InputTypeError(f"threshold must be a grade, not {threshold!r}")
         if not abs(threshold) <= sys.float_info.max:
@@ -182,7 +187,8 @@ class Alignment:
         def view() -> Alignment:
             changes: dict[str, Any] = {"unjudged": self.retrieved - lengths(self.placed_offsets), "listed": True}
             changes["judged"] = lengths(self.truth_offsets)
-            if len(self.grade) < len(self.truth_grades):  # not all that was judged was returned
+            times = np.bincount(self.truth_place, minlength=len(self.truth_grades))
+            if (times != 1).any():  # not all that was judged was returned, or some of it more than once
                 at = np.lexsort((self.place, self.query))  # as the truth has them
                 changes |= {"truth_offsets": self.placed_offsets, "truth_grades": self.grade[at]}
                 changes |= {"_ideal_grades": None}

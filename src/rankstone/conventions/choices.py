@@ -57,7 +57,7 @@ class Choice:
 
     def describe(self, name: str, value: Value) -> str:
         """The value in a few words; nothing where it is the ordinary one."""
-        if name == "threshold" and value != "all":
+        if name == "threshold" and value not in ("all", "relative"):
             relevance = Relevance.of(value)
             return f"relevant if grade {'>' if relevance.strict else '>='} {relevance.threshold:g}"
         if value in self.hidden:
@@ -139,8 +139,13 @@ _ROWS = {
     "threshold": Choice(
         "metric",
         1,
-        "lowest relevant grade; '>3' for grades above 3, 'all' for every judged item",
-        {"all": "every judged item is relevant", ...: "relevant if grade >= {}"},
+        "lowest relevant grade; '>3' for grades above 3, 'all' for every judged item, 'relative' for grades above 0 "
+        "that reach half the query's highest grade and the 90th percentile of its grades",
+        {
+            "all": "every judged item is relevant",
+            "relative": "relevant if grade > 0, >= half the query's highest and >= the 90th percentile of its grades",
+            ...: "relevant if grade >= {}",
+        },
         always=True,
     ),
     "relevance": Choice(
@@ -237,6 +242,14 @@ _ROWS = {
         "decimals of the values per query",
         {None: "values are not rounded", ...: "values per query rounded to {} decimals"},
         hidden=(None,),
+        always=True,
+    ),
+    "query_rounding": Choice(
+        "metric",
+        "half_even",
+        "how query_digits rounds a half: to the even decimal, or up",
+        {"half_even": "halves rounded to the even decimal", "half_up": "halves rounded up"},
+        hidden=("half_even",),
         always=True,
     ),
     "missing": Choice(

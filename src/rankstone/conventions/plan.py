@@ -173,7 +173,7 @@ def make_plan(metric: Metric, arguments: ByName, choices: ByName) -> Plan:
     for conflict in _conflicts(metric, arguments, choices, every_row):
         raise InputError(conflict)
     whole = choices["both_empty"] is not None or choices["empty_truth"] != "count" or averaging.pooled
-    every_grade = choices["unjudged"] == "condensed" or choices["relevance"] == "weighted"
+    every_grade = choices["unjudged"] == "condensed" or choices["relevance"] == "weighted" or relevance.relative
     zeros = declaration.reads_zero_grades(arguments) or every_row or whole or every_grade
     align = AlignOptions(
         order=ties.order,
@@ -227,6 +227,15 @@ def _conflicts(metric: Metric, arguments: ByName, choices: ByName, every_row: bo
         ):
             if in_part:
                 yield f"{metric} reads {what} of the whole truth of each query, without {choice}={choices[choice]!r}"
+    if arguments.get("unjudged_gain") and (ties.place or unjudged == "only_returned" or credit == "weighted"):
+        needs = "unjudged items with a rank of their own and without weights"
+        yield (
+            f"{metric}: unjudged_gain is for {needs}; leave out unjudged='only_returned', relevance='weighted' and "
+            f"ties that share a rank"
+        )
+    if choices["threshold"] == "relative" and (shown or kind == "intents"):
+        reads = "subtopics" if kind == "intents" else "lists"
+        yield f"{metric} reads grades of {reads}, of which threshold='relative' takes no percentile; choose a grade"
     if averaging.two_means and declaration.combine is None:
         yield f"{metric} has no parts; {chosen} is for f1 of mean precision and mean recall"
     if unjudged == "only_returned" and kind in ("ranking", "count"):
@@ -343,6 +352,8 @@ class Capabilities:
     digits: str = ""  # rounding of a mean to decimals
     float32: str = ""  # scores of 32 bits
     unjudged: str = ""  # which of the returned items are unjudged
+    query_thresholds: str = ""  # a threshold per query, made of its grades
+    repeats: str = ""  # which rows of a list repeat an item
     otherwise: str = ""  # ends an error: another way that knows more
 
     def require_scores(self, what: str) -> None:
@@ -419,5 +430,9 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
             "unjudged",
             f"{label}: unjudged='condensed' removes unjudged items; choose nonrelevant or only_returned",
         )
+    if plan.relevance.relative and "threshold" not in unread(plan):
+        yield "query_thresholds", f"{label}: threshold='relative' is one per query; choose a grade"
+    if plan.arguments.get("ideal") == "repeats":
+        yield "repeats", f"{label}: ideal='repeats' counts repeated items; choose another ideal"
     if averaging.weighted:
         yield "weights", f"{label}: averaging={chosen!r} needs weights; choose another averaging"

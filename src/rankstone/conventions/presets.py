@@ -86,6 +86,50 @@ _BY_INTENT = (
 _PYNDEVAL: dict[str, Any] = {"ties": "item_asc", "missing": "skip", "nnrbp_undefined": "nan"}
 _UNSTABLE = "equal scores: whatever an unstable sort makes of them"
 
+# Evaluators of retrieval models and of RAG, which are handed ids in order and a set of relevant ids.
+_SETS: dict[str, Any] = {**_LISTS, "truth_duplicates": "first", "gain": "binary", "ap_divisor": "min(relevant,k)"}
+_SENTENCE_TRANSFORMERS: dict[str, Any] = {**_SETS, "no_relevant": "skip"}
+_MTEB: dict[str, Any] = {
+    **_TREC,
+    "missing": "skip",
+    "recall_rounding": "floor(x+0.9)",
+    "digits": 5,
+    "rr_threshold": ">0",
+    "rr_score_precision": "float64",
+    "rr_digits": None,
+}
+_MTEB_NOTES = (
+    "R_cap is recall(divisor='min(relevant,k)', score_precision='float64', threshold='>0'); before 2.18.19 with "
+    "ties='input'",
+    "Hole is unjudged(divisor='k', score_precision='float64'), with the items judged for any query as the truth of "
+    "each; before 2.18.19 with ties='input'",
+    "accuracy is recall@1; result files have 6 decimals",
+)
+_QUEPID: dict[str, Any] = {
+    **_LISTS,
+    "extra": "zero",
+    "gain": "exp2",
+    "cg_gain": "linear",
+    "precision_divisor": "min(k,retrieved)",
+    "ndcg_ideal_depth": "all",
+}
+_QUEPID_SERVER: dict[str, Any] = {**_QUEPID, "query_digits": 2, "query_rounding": "half_up"}
+_QUEPID_NOTES = (
+    "ndcg_cut@k: ndcg(ideal_depth='k')",
+    "err: max_grade is the highest rating of the scorer's scale",
+)
+_OPENSEARCH: dict[str, Any] = {
+    **_LISTS,
+    "gain": "exp2",
+    "precision_divisor": "min(k,retrieved)",
+    "query_digits": 2,
+    "query_rounding": "half_up",
+}
+_OPENSEARCH_NOTES = (
+    "Coverage@k is judged: the share of all returned items that are rated, whatever k is",
+    "MRR is rr with the cutoff of the experiment",
+)
+
 _EVIDENTLY: dict[str, Any] = {
     **_ARRAYS,
     "threshold": ">0",
@@ -186,6 +230,7 @@ PRESETS: Mapping[str, Preset] = {
         "undefined_order": f"{_UNSTABLE}, in lists of more than 15 items",
     },
     "trectools": {
+        "aliases": ("hf-evaluate",),
         "summary": "trectools: missing queries ignored, unjudged queries counted",
         "library": "trectools 0.0.50",
         "choices": {
@@ -199,11 +244,18 @@ PRESETS: Mapping[str, Preset] = {
             "ap_undefined": "nan",
             "ndcg_undefined": "nan",
             "nan_in_mean": "zero",
+            "gmap_undefined": "nan",
+            "gmap_nan_in_mean": "nan",
+            "bpref_no_negatives": "zero",
         },
         "notes": (
             "nDCG and RBP go by the order of the rows, whatever the scores: hand the run over as lists of items",
         ),
-        "not_reproduced": ("r_precision, which mixes up queries under pandas 3", "bpref", "RBP averaged over ties"),
+        "not_reproduced": (
+            "r_precision, which mixes up queries under pandas 3",
+            "bpref of negative grades, which passes 1",
+            "RBP averaged over ties",
+        ),
     },
     "pyndeval": {
         "summary": "pyndeval: TREC's ndeval, metrics of intents; equal scores in ascending order of item id",
@@ -681,6 +733,211 @@ PRESETS: Mapping[str, Preset] = {
         "summary": "jurity: diversity within and between lists",
         "library": "jurity 2.1.0",
         "choices": {**_LISTS},
+    },
+    # -- search engines and their workbenches ----------------------------------------------------------------
+    "elasticsearch": {
+        "summary": "Elasticsearch's and OpenSearch's _rank_eval: an ideal list no longer than the hits",
+        "library": "modules/rank-eval of Elasticsearch 7 and 8, by formula",
+        "choices": {
+            "ties": "input",
+            "gain": "exp2",
+            "precision_divisor": "min(k,retrieved)",
+            "ndcg_ideal_depth": "min(k,retrieved)",
+        },
+        "notes": (
+            "relevant_rating_threshold: threshold; ignore_unlabeled: precision(divisor='judged')",
+            "dcg(normalize=true) is ndcg; unknown_doc_rating=r: dcg and ndcg(unjudged_gain=2**r - 1)",
+            "expected_reciprocal_rank(maximum_relevance=3): err(max_grade=3)",
+        ),
+        "not_reproduced": ("unknown_doc_rating of expected_reciprocal_rank: give these documents a rating",),
+    },
+    "opensearch": {
+        "summary": "OpenSearch Search Relevance Workbench of 2026: relevant by the ratings of each query, 2 decimals",
+        "library": "opensearch-project/search-relevance at 0b75cf8",
+        "choices": {
+            **_OPENSEARCH,
+            "threshold": "relative",
+            **{f"{metric}_threshold": ">0" for metric in _BY_INTENT},
+        },
+        "notes": _OPENSEARCH_NOTES,
+    },
+    "opensearch-3.1": {
+        "summary": "OpenSearch Search Relevance Workbench of 3.1: relevant above 0, 2 decimals per query",
+        "library": "opensearch-project/search-relevance at d8be5d1",
+        "choices": _OPENSEARCH,
+        "notes": _OPENSEARCH_NOTES,
+    },
+    "quepid": {
+        "summary": "Quepid's scorers in the browser: gain 2^rating - 1, an ideal list that is not cut at k",
+        "library": "Quepid 8.6.0",
+        "choices": _QUEPID,
+        "notes": _QUEPID_NOTES,
+        "not_reproduced": ("the ideal list's ratings are cut to whole numbers: see quepid+defects",),
+    },
+    "quepid+defects": {
+        "summary": "Quepid's scorers in the browser, the ideal list's ratings cut to whole numbers",
+        "library": "Quepid 8.6.0",
+        "choices": {**_QUEPID, "ndcg_ideal_grades": "whole"},
+    },
+    "quepid-server": {
+        "summary": "Quepid's scorers in its background job: as in the browser, 2 decimals per query",
+        "library": "Quepid 8.6.0",
+        "choices": _QUEPID_SERVER,
+        "notes": _QUEPID_NOTES,
+        "not_reproduced": (
+            "the ideal list of ndcg_cut comes worst first: see quepid-server+defects",
+            "err, which fails there",
+        ),
+    },
+    "quepid-server+defects": {
+        "summary": "Quepid's scorers in its background job, ndcg as its ndcg_cut: the k worst ratings as ideal list",
+        "library": "Quepid 8.6.0",
+        "choices": {**_QUEPID_SERVER, "ndcg_ideal_depth": "k", "ndcg_ideal_order": "worst"},
+    },
+    "vespa": {
+        "summary": "pyvespa's VespaEvaluator: hits as returned, average precision over min(k, relevant)",
+        "library": "pyvespa at 42b584a",
+        "choices": {**_SETS, "no_relevant": "skip"},
+        "notes": ("graded truth: ndcg(gain='linear', no_relevant=None)",),
+    },
+    # -- retrieval models and RAG ----------------------------------------------------------------------------
+    "sentence-transformers": {
+        "summary": "sentence-transformers 6: average precision over min(k, relevant), ties by ascending id",
+        "library": "sentence-transformers 6.2.0",
+        "choices": {**_SENTENCE_TRANSFORMERS, "ties": "item_asc"},
+        "notes": ("accuracy@k is hit_rate@k", "the RerankingEvaluator: see sentence-transformers-reranking"),
+    },
+    "sentence-transformers-5": {
+        "summary": "sentence-transformers 5: average precision over min(k, relevant), ties in the order given",
+        "library": "sentence-transformers 5.1.2",
+        "choices": _SENTENCE_TRANSFORMERS,
+        "notes": ("accuracy@k is hit_rate@k",),
+    },
+    "sentence-transformers-reranking": {
+        "summary": "sentence-transformers' RerankingEvaluator: scikit-learn's numbers of the returned documents",
+        "library": "sentence-transformers 6.2.0",
+        "choices": {
+            **_ARRAYS,
+            "threshold": ">0",
+            "gain": "binary",
+            "ndcg_ties": "expected",
+            "ap_ties": "group_end",
+            "rr_ties": "optimistic",
+            "no_relevant": "skip",
+        },
+        "notes": (
+            "samples without a negative are dropped there: leave them out",
+            "positives come before negatives, and so equal scores in mrr; in CrossEncoderRerankingEvaluator they are "
+            "in no order of its own",
+        ),
+        "undefined_order": "mrr of long lists: " + _UNSTABLE,
+    },
+    "mteb": {
+        "summary": "MTEB: trec_eval's definitions, means of 5 decimals, queries missing from the run left out",
+        "library": "mteb 2.26.24",
+        "choices": _MTEB,
+        "notes": _MTEB_NOTES,
+        "not_reproduced": ("top_k_accuracy leaves misses out of its list: see mteb+defects",),
+    },
+    "mteb-before-2.18.19": {
+        "summary": "MTEB before 2.18.19: reciprocal rank takes equal scores in the order given",
+        "library": "mteb 2.18.18",
+        "choices": {**_MTEB, "rr_ties": "input"},
+        "notes": _MTEB_NOTES,
+        "not_reproduced": ("top_k_accuracy leaves misses out of its list: see mteb+defects",),
+    },
+    "mteb+defects": {
+        "summary": "MTEB with its top_k_accuracy as hit_rate: misses are left out, so that its mean is always 1",
+        "library": "mteb 2.26.24",
+        "choices": {
+            **_MTEB,
+            "hit_rate_misses": "undefined",
+            "hit_rate_undefined": "skip",
+            "hit_rate_score_precision": "float64",
+            "hit_rate_threshold": ">0",
+            "hit_rate_digits": None,
+        },
+    },
+    "beir": {
+        "summary": "BEIR: trec_eval's definitions, means of 5 decimals; MRR and accuracy over all judged queries",
+        "library": "beir 2.2.0",
+        "choices": {
+            **_MTEB,
+            "rr_digits": 5,
+            **_by_metric(("rr", "hit_rate", "unjudged"), ties="input", missing="zero", empty_truth="count"),
+            **_by_metric(("hit_rate", "unjudged"), score_precision="float64", threshold=">0"),
+        },
+        "notes": (
+            "Accuracy@k is hit_rate@k; P@k is precision@k",
+            "R_cap is recall(divisor='min(relevant,k)', ties='input', score_precision='float64', threshold='>0', "
+            "missing='zero', no_relevant='error')",
+            "Hole is unjudged(divisor='k'), with the items judged for any query as the truth of each",
+            "evaluate(ignore_identical_ids=True), its default, removes documents with the id of the query: "
+            "remove them first",
+        ),
+    },
+    "mlflow": {
+        "summary": "MLflow's retriever metrics: precision and the ideal list over the documents returned",
+        "library": "mlflow 3.17.2",
+        "choices": {
+            **_LISTS,
+            "truth_duplicates": "first",
+            "gain": "binary",
+            "precision_divisor": "min(k,retrieved)",
+            "recall_duplicates": "once",
+            "recall_both_empty": 1,
+            "ndcg_both_empty": 1,
+            "ndcg_ideal": "repeats",
+            "ndcg_ideal_depth": "min(k,retrieved)",
+            **_by_metric(("precision", "recall", "ndcg"), default_k=3),
+        },
+        "notes": ("variance and p90 are numpy.var and numpy.percentile(..., 90) of the values per query",),
+    },
+    "haystack": {
+        "summary": "Haystack's document evaluators: each relevant document counts once, no cutoff",
+        "library": "haystack-ai 3.4.0",
+        "choices": {**_LISTS, "duplicates": "once", "truth_duplicates": "first"},
+        "notes": (
+            "DocumentRecallEvaluator: single_hit is hit_rate, multi_hit is recall",
+            "ndcg without scores in the ground truth: gain='binary'",
+        ),
+    },
+    "phoenix": {
+        "summary": "Phoenix: an ideal list of the returned documents only, precision over k",
+        "library": "arize-phoenix 20.26.1",
+        "choices": {
+            **_ARRAYS,
+            "threshold": ">0",
+            "duplicates": "count",
+            "ndcg_negative": "error",
+            "missing": "zero",
+            "extra": "skip",
+            "empty_list": "count",
+        },
+        "notes": ("hit is hit_rate, reciprocal_rank is rr",),
+        "not_reproduced": ("NaN for a label that is not finite, which is an error here",),
+    },
+    "trulens": {
+        "summary": "TruLens: every expected chunk is relevant, NaN without one",
+        "library": "trulens 2.16.0",
+        "choices": {
+            **_LISTS,
+            "threshold": "all",
+            "extra": "zero",
+            "recall_duplicates": "once",
+            "ndcg_duplicates": "once",
+            "truth_duplicates": "first",
+            "undefined": "skip",
+            "precision_divisor": "min(k,retrieved)",
+            "precision_empty_list": "skip",
+            "ndcg_ideal_depth": "min(k,retrieved)",
+            "ndcg@k_ideal_depth": "k",
+        },
+        "notes": (
+            "ir_hit_rate is hit_rate",
+            "with relevance_scores, precision_at_k and recall_at_k take all chunks that score as high as the k-th: "
+            "cut the lists there",
+        ),
     },
     # -- documents: where one disagrees with its own code, both are here -------------------------------------
     "ragas": {

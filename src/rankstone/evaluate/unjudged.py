@@ -87,6 +87,8 @@ def _growth(plan: Plan, aligned: Alignment) -> Monotonicity | None:
     choices = plan.choices
     if choices["nonpositive_score"] == "miss" or choices["truth_depth"] == "k" or choices["relevance"] == "weighted":
         return None  # they need scores, an order of the truth, or weights, which unjudged items do not have here
+    if choices["threshold"] == "relative":
+        return None  # which rises with the grades
     if choices["ties"] not in COUNTED:
         return None  # ties among unjudged items are not recorded
     growth = _WITHIN_LIST.get(declared := plan.metric.declaration.monotonicity(plan.arguments), declared)

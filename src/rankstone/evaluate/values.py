@@ -211,7 +211,9 @@ def values_of(plan: Plan, ranking: Ranking, ratio: Ratio, counted: Values | None
     if choices["empty_list"] == "nan":
         values = where(ranking.retrieved == 0, math.nan, values)
     if choices["query_digits"] is not None:
-        values = ranking.round(values, choices["query_digits"])
+        digits, scale = choices["query_digits"], 10.0 ** choices["query_digits"]
+        up = choices["query_rounding"] == "half_up"
+        values = ranking.floor(values * scale + 0.5) / scale if up else ranking.round(values, digits)
     return values if counted is None else where(counted, values, math.nan), counted
 
 

@@ -60,7 +60,7 @@ NdcgDiscount = Annotated[
     replace(DISCOUNT, text={"log2(rank+1)": "", ...: " and discount {}"}),
 ]
 IdealItems = Annotated[
-    Literal["judged", "nonzero", "retrieved", "ones", "given"],
+    Literal["judged", "nonzero", "retrieved", "ones", "repeats", "given"],
     Parameter(
         "which items are in the ideal ranking",
         {
@@ -68,6 +68,7 @@ IdealItems = Annotated[
             "nonzero": "ideal ranking of all items with a non-zero grade",
             "retrieved": "ideal ranking of the judged items that were returned",
             "ones": "ideal ranking of k relevant items",
+            "repeats": "ideal ranking of the relevant items, a repeated one as often as it is returned",
             "given": "ideal ranking of all judged items, in the order of the truth if that is a list of grades",
         },
     ),
@@ -90,6 +91,32 @@ IdealSign = Annotated[
             "positive": "undefined if the ideal DCG is not positive",
         },
         hidden=("any",),
+    ),
+]
+IdealOrder = Annotated[
+    Literal["best", "worst"],
+    Parameter(
+        "which items of the ideal ranking come first",
+        {"best": "best items first in the ideal ranking", "worst": "worst items first in the ideal ranking"},
+        hidden=("best",),
+        applies_when=("ideal", ("judged", "nonzero", "retrieved", "given")),
+    ),
+]
+IdealGrades = Annotated[
+    Literal["judged", "whole"],
+    Parameter(
+        "grades in the ideal ranking",
+        {"judged": "grades as judged", "whole": "grades rounded down to whole numbers in the ideal ranking"},
+        hidden=("judged",),
+        applies_when=("ideal", ("judged", "nonzero", "retrieved", "given")),
+    ),
+]
+UnjudgedGain = Annotated[
+    float,
+    Parameter(
+        "gain of returned items that are unjudged; the ideal ranking has none of them",
+        {...: "unjudged items that are returned have gain {:g}"},
+        hidden=(0,),
     ),
 ]
 IdealDepth = Annotated[
@@ -129,16 +156,29 @@ DISCOUNTS: Mapping[str, Discount] = {
 }
 
 
-def gains(ranking: Ranking, gain: Gain, negative: Negative, below_threshold: BelowThreshold) -> Values:
-    """The gain of each item."""
-    key = ("gains", gain, negative, below_threshold)
-    return ranking.remember(key, lambda: ranking.weighted(_gain_of(ranking, gain, negative, below_threshold)))
+def gains(
+    ranking: Ranking, gain: Gain, negative: Negative, below_threshold: BelowThreshold, whole: bool = False
+) -> Values:
+    """The gain of each item; whole: of its grade, rounded down."""
+    key = ("gains", gain, negative, below_threshold, whole)
+    return ranking.remember(key, lambda: ranking.weighted(_gain_of(ranking, gain, negative, below_threshold, whole)))
 
 
-def _gain_of(ranking: Ranking, gain: Gain, negative: Negative, below_threshold: BelowThreshold) -> Values:
-    grade = ranking.grade
+def _discounted(ranking: Ranking, gains: Values, unjudged_gain: float, discount: Discount, k: Depth) -> Values:
+    """The DCG; unjudged items add the discounts of all that is returned, less those of the judged items."""
+    dcg = ranking.discounted(gains, discount, k)
+    if unjudged_gain == 0:
+        return dcg
+    judged = ranking.discounted(ranking.graph.of(1.0), discount, k)
+    return dcg + unjudged_gain * (ranking.sum_of_discounts(discount, ranking.places(k, "min(k,retrieved)")) - judged)
+
+
+def _gain_of(
+    ranking: Ranking, gain: Gain, negative: Negative, below_threshold: BelowThreshold, whole: bool = False
+) -> Values:
+    grade = ranking.floor(ranking.grade) if whole else ranking.grade
     if below_threshold == "no_gain":
-        return ranking.where(ranking.relevance(grade) > 0, _gain_of(ranking, gain, negative, "gain"), 0.0)
+        return ranking.where(ranking.relevance(grade) > 0, _gain_of(ranking, gain, negative, "gain", whole), 0.0)
     if gain == "binary":
         return ranking.relevance(grade)
     if isinstance(gain, tuple):
@@ -179,28 +219,32 @@ def _check_grades(ranking: Ranking, gain: Gain, negative: Negative) -> None:
 
 
 def _values_zero(parameters: ByName) -> bool:
-    """A gain table may map grade 0 to a gain."""
-    return isinstance(parameters["gain"], tuple)
+    """A gain table may map grade 0 to a gain; and an unjudged item's gain is not that of an item judged 0."""
+    return isinstance(parameters["gain"], tuple) or parameters.get("unjudged_gain", 0) != 0
 
 
 def _places_zero(parameters: ByName) -> bool:
     """In some ideal rankings an item with grade 0 is ranked above others with a gain."""
-    return _values_zero(parameters) or parameters["ideal"] == "given" or parameters["negative"] == "signed"
+    ordered = parameters["ideal"] == "given" or parameters["ideal_order"] == "worst"
+    return _values_zero(parameters) or ordered or parameters["negative"] == "signed"
 
 
 def _gains(ranking: Ranking, parameters: ByName) -> Values:
-    return gains(ranking, parameters["gain"], parameters["negative"], parameters["below_threshold"])
+    """Gains above that of an unjudged item, which counts 0 where tied items are ordered."""
+    gain_of = gains(ranking, parameters["gain"], parameters["negative"], parameters["below_threshold"])
+    return gain_of - parameters["unjudged_gain"] if parameters.get("unjudged_gain") else gain_of
 
 
 def _sum_grows(parameters: ByName) -> Monotonicity | None:
     """A sum of gains grows with each gain, unless the gains are a table or the sum is divided."""
-    plain = not isinstance(parameters["gain"], tuple) and parameters.get("divisor", "none") == "none"
+    plain = not _values_zero(parameters) and parameters.get("divisor", "none") == "none"
     return "sum of gains" if plain else None
 
 
 def _any_gain(ranking: Ranking, parameters: ByName) -> Values:
     truth = ranking.ideal("given")
-    return truth.highest(truth.abs(_gains(truth, parameters)))
+    any_gain = truth.highest(truth.abs(_gains(truth, {**parameters, "unjudged_gain": 0})))
+    return any_gain + abs(parameters.get("unjudged_gain", 0))  # an unjudged item may have one
 
 
 graded = partial(metric, expected=True, ends_at_k=True, best_first=_gains, weightable=True)
@@ -253,6 +297,7 @@ def dcg(
     negative: Negative = "zero",
     below_threshold: BelowThreshold = "gain",
     divisor: DcgDivisor = "none",
+    unjudged_gain: UnjudgedGain = 0.0,
 ) -> Ratio:
     """Discounted cumulative gain: the sum of gain / discount(rank) over the top k items.
 
@@ -264,14 +309,15 @@ def dcg(
     3.5
     """
     _check_grades(ranking, gain, negative)
-    dcg = ranking.discounted(gains(ranking, gain, negative, below_threshold), DISCOUNTS[discount], k)
+    gain_of = gains(ranking, gain, negative, below_threshold)
+    dcg = _discounted(ranking, gain_of, unjudged_gain, DISCOUNTS[discount], k)
     return Ratio(dcg, ranking.one if divisor == "none" else ranking.relevant)
 
 
 def _grows(parameters: ByName) -> Monotonicity | None:
     """The order of a truth that is a list of grades is not predictable; negative gains may make the ideal DCG 0."""
-    table, as_listed = isinstance(parameters["gain"], tuple), parameters["ideal"] == "given"
-    if table or as_listed or parameters["negative"] == "signed":
+    other = parameters["ideal"] == "repeats" or parameters["ideal_grades"] == "whole"
+    if _places_zero(parameters) or other:
         return None
     if parameters["ideal"] == "ones":  # the ideal DCG does not depend on the judgements
         return "sum of hits" if parameters["gain"] == "binary" else "sum of gains"
@@ -281,7 +327,11 @@ def _grows(parameters: ByName) -> Monotonicity | None:
 @graded(
     "ndcg",
     aliases=("normalized_dcg", "normalized_discounted_cumulative_gain"),
-    spellings={"ndcg_cut_{k}": "ndcg@{k}", "ndcg_burges": "ndcg(gain='exp2')"},  # trec_eval, ranx
+    spellings={  # trec_eval, Quepid, ranx
+        "ndcg_cut_{k}": "ndcg@{k}",
+        "ndcg_cut@{k}": "ndcg(ideal_depth='k')@{k}",
+        "ndcg_burges": "ndcg(gain='exp2')",
+    },
     formula="DCG with <gain><discount>, divided by the ideal DCG",
     latex=r"\frac{\sum_{i \le k} <gain> / <discount>}{\sum_{i \in \mathrm{ideal}} <gain> / <discount>}",
     use_when="Graded relevance, and early ranks matter more.",
@@ -302,7 +352,10 @@ def ndcg(
     ideal: IdealItems = "judged",
     ideal_depth: IdealDepth = "k",
     ideal_sign: IdealSign = "any",
+    ideal_order: IdealOrder = "best",
+    ideal_grades: IdealGrades = "judged",
     below_threshold: BelowThreshold = "gain",
+    unjudged_gain: UnjudgedGain = 0.0,
 ) -> Ratio:
     """Normalised discounted cumulative gain: the DCG of the top k, divided by the DCG of the ideal ranking.
 
@@ -318,6 +371,12 @@ def ndcg(
     def gain_of(items: Ranking) -> Values:
         return gains(items, gain, negative, below_threshold)
 
+    def ideal_gain(items: Ranking) -> Values:
+        return gains(items, gain, negative, below_threshold, ideal_grades == "whole")
+
+    def best_last(items: Ranking) -> Values:
+        return -ideal_gain(items)
+
     if ideal == "given" and not ranking.ordered_grades:  # the truth has no order
         ideal = "judged"
     weighted = ranking.relevance_rule.credit == "weighted"
@@ -326,10 +385,14 @@ def ndcg(
     depth = k if ideal_depth == "k" else None if ideal_depth == "all" else ranking.places(k, "min(k,retrieved)")
     if ideal == "ones":
         ideal_dcg = ranking.sum_of_discounts(weigh, depth, smooth=True)
+    elif ideal == "repeats":
+        count = ranking.floor(ranking.relevant + ranking.sum(ranking.credit * ranking.is_repeat, k))
+        ideal_dcg = ranking.sum_of_discounts(weigh, count if depth is None else ranking.minimum(count, depth))
     else:
         # Gains of a table, and weights, need not grow with the grade.
         by_gain = (isinstance(gain, tuple) and ideal != "given") or weighted
-        best = ranking.ideal(ideal, gain_of if by_gain else None, None if ideal_depth == "all" else k)
-        ideal_dcg = best.discounted(gain_of(best), weigh, depth)
-    dcg = ranking.discounted(gain_of(ranking), weigh, k)
+        order = best_last if ideal_order == "worst" else ideal_gain if by_gain else None
+        best = ranking.ideal(ideal, order, None if ideal_depth == "all" else k)
+        ideal_dcg = best.discounted(ideal_gain(best), weigh, depth)
+    dcg = _discounted(ranking, gain_of(ranking), unjudged_gain, weigh, k)
     return Ratio(dcg, ranking.maximum(ideal_dcg, 0.0) if ideal_sign == "positive" else ideal_dcg)

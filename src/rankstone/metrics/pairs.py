@@ -36,6 +36,17 @@ Divisor = Annotated[
         hidden=("min(k,retrieved)",),
     ),
 ]
+BprefNoNegatives = Annotated[
+    Literal["right", "zero"],
+    Parameter(
+        "value of a query without judged non-relevant items",
+        {
+            "right": "without judged non-relevant items every returned relevant item counts 1",
+            "zero": "queries without judged non-relevant items score 0",
+        },
+        hidden=("right",),
+    ),
+]
 NoNegatives = Annotated[
     Literal["undefined", "right"],
     Parameter(
@@ -173,7 +184,7 @@ def _within_list(
     binary_only=True,
     best_first=_good_and_bad,
 )
-def bpref(ranking: Ranking) -> Ratio:
+def bpref(ranking: Ranking, *, no_negatives: BprefNoNegatives = "right") -> Ratio:
     """Binary preference: how rarely judged non-relevant items are above relevant ones; unjudged items are ignored.
 
     Buckley and Voorhees, 2004, doi:10.1145/1008992.1009000, as trec_eval computes it.
@@ -184,7 +195,10 @@ def bpref(ranking: Ranking) -> Ratio:
     relevant = ranking.broadcast(ranking.relevant)
     above = ranking.minimum(ranking.nonrelevant_so_far, relevant)
     bound = ranking.maximum(ranking.minimum(relevant, ranking.broadcast(ranking.nonrelevant)), 1.0)
-    return Ratio(ranking.sum(ranking.where(ranking.credit > 0, 1.0 - above / bound, 0.0)), ranking.relevant)
+    right = ranking.credit > 0
+    if no_negatives == "zero":
+        right = right & (ranking.broadcast(ranking.nonrelevant) > 0)
+    return Ratio(ranking.sum(ranking.where(right, 1.0 - above / bound, 0.0)), ranking.relevant)
 
 
 @metric(

@@ -413,6 +413,7 @@ on_declare = metrics.on_declare
 _SHAPE = re.compile(
     r"([A-Za-z0-9][A-Za-z0-9_.-]*)(?:\s*(\(.*\))(?=[^)]*$))?(?:\s*@\s*(\{[^}]*\}|[^{}\s]+))?", re.DOTALL
 )
+_SIMILARITY = re.compile(r"^(?:.*[_-])?(?:cosine|dot|euclidean|manhattan)[_-]", re.IGNORECASE)  # cosine_ndcg@10
 _MOST_CUTOFFS = 10_000
 _HOLES = {"_": "[_.]", r"\{k\}": r"(?P<k>\d+)", r"\{x\}": r"(?P<x>\d*\.?\d+)"}  # trec_eval writes P_5 and P.5
 
@@ -422,7 +423,7 @@ def parse(text: str) -> tuple[Metric, ...]:
     """Read metrics from their written form: `ndcg@10`, `recall@{5,10}`, `rbp(p=0.8)`, `ndcg(gain="exp2")@10, ap`.
 
     `ndcg@{1..100}` has every cutoff from 1 to 100, `ndcg@{1..100..10}` every tenth of them.
-    Names as other tools write them are read too: `map_cut_10`, `P_5`, `AP(rel=2)`.
+    Names as other tools write them are read too: `map_cut_10`, `P_5`, `AP(rel=2)`, `cosine_ndcg@10`.
     """
     found = [metric for part in text_parts(text) for metric in _read(part)]
     return tuple(dict.fromkeys(found))
@@ -462,7 +463,7 @@ def _shape(text: str) -> tuple[str, str | None, str | None]:
     if shape is None:
         raise InputError(f"cannot read metric {text!r}; write it like 'ndcg@10', 'recall@{{5,10}}' or 'rbp(p=0.8)@10'")
     word, arguments, cutoffs = shape.groups()
-    return word, arguments, cutoffs
+    return word if word.lower() in metrics.names else _SIMILARITY.sub("", word), arguments, cutoffs
 
 
 def _named(word: str) -> str | None:

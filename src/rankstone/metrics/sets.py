@@ -7,21 +7,21 @@ from functools import partial
 from typing import Annotated, Literal
 
 from rankstone.align.elementwise import Depth, Values
-from rankstone.errors import InputError
+from rankstone.errors import InputError, NoClosedFormError
 from rankstone.metrics.registry import ByName, Monotonicity, Parameter, by_hits, by_relevant, metric
 from rankstone.program.ranking import Ranking, Ratio
 
-PrecisionDivisor = Annotated[
-    Literal["k", "min(k,retrieved)", "min(k,relevant)"],
-    Parameter(
-        "denominator of precision",
-        {
-            "k": "divided by k, also if fewer items are returned",
-            "min(k,retrieved)": "divided by k, or by the number of returned items if that is smaller",
-            "min(k,relevant)": "divided by k, or by the number of relevant items if that is smaller",
-        },
-    ),
-]
+_DIVISOR = Parameter(
+    "denominator of precision",
+    {
+        "k": "divided by k, also if fewer items are returned",
+        "min(k,retrieved)": "divided by k, or by the number of returned items if that is smaller",
+        "min(k,relevant)": "divided by k, or by the number of relevant items if that is smaller",
+        "judged": "divided by the number of judged items in the top k",
+    },
+)
+PrecisionDivisor = Annotated[Literal["k", "min(k,retrieved)", "min(k,relevant)", "judged"], _DIVISOR]
+ReturnedDivisor = Annotated[Literal["k", "min(k,retrieved)", "min(k,relevant)"], _DIVISOR]
 RecallDivisor = Annotated[
     Literal["relevant", "min(relevant,k)", "grades"],
     Parameter(
@@ -56,6 +56,14 @@ Nonrelevant = Annotated[
         hidden=("judged",),
     ),
 ]
+Misses = Annotated[
+    Literal["zero", "undefined"],
+    Parameter(
+        "a query without a hit",
+        {"zero": "queries without a hit score 0", "undefined": "queries without a hit are undefined"},
+        hidden=("zero",),
+    ),
+]
 
 # Declarations shared by families of metrics.
 of_hits = partial(
@@ -87,15 +95,25 @@ def _unless_bad(ranking: Ranking, parameters: ByName) -> Values:
     return -ranking.judged_nonrelevant
 
 
+def _unless_judged(ranking: Ranking, parameters: ByName, divisor: str) -> Values | None:
+    """Hits first; divided by the judged items, fewer of these may be better."""
+    judged = parameters[divisor] == "judged" and not ranking.ties_irrelevant(parameters["k"])
+    return None if judged else by_hits(ranking, parameters)
+
+
 @of_hits(
     "precision",
     aliases=("p", "set_p"),
-    spellings={"P_{k}": "precision@{k}"},
+    spellings={"P_{k}": "precision@{k}", "id_based_context_precision": "precision"},
     formula="hits(k) / <divisor>",
     latex=r"\frac{\mathrm{hits}(k)}{<divisor>}",
     use_when="A page shows k items, and each of them costs the user the same effort.",
     caveat="It cannot reach 1 if a query has fewer than k relevant items, and it ignores the order within the top k.",
-    monotonicity=lambda parameters: "share" if "relevant" in parameters["divisor"] else "sum of hits",
+    reads_zero_grades=lambda parameters: parameters["divisor"] == "judged",
+    best_first=lambda ranking, parameters: _unless_judged(ranking, parameters, "divisor"),
+    monotonicity=lambda parameters: (
+        None if parameters["divisor"] == "judged" else "share" if "relevant" in parameters["divisor"] else "sum of hits"
+    ),
 )
 def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "k") -> Ratio:
     """Fraction of the top k items that are relevant.
@@ -111,7 +129,11 @@ def precision(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = 
 @of_hits(
     "recall",
     aliases=("r", "set_r", "set_recall"),
-    spellings={"recall_{k}": "recall@{k}"},
+    spellings={
+        "recall_{k}": "recall@{k}",
+        "R_cap@{k}": "recall(divisor='min(relevant,k)')@{k}",
+        "id_based_context_recall": "recall",
+    },
     formula="hits(k) / <divisor>",
     latex=r"\frac{\mathrm{hits}(k)}{<divisor>}",
     use_when="The relevant items should be in the top k, at any rank: candidate generation, screening.",
@@ -148,10 +170,17 @@ def harmonic(precision: float, recall: float, arguments: ByName) -> tuple[float,
 
 
 def _grows(parameters: ByName) -> Monotonicity | None:
-    return None if parameters["recall_divisor"] == "grades" else "share"
+    other = parameters["recall_divisor"] == "grades" or parameters["precision_divisor"] == "judged"
+    return None if other else "share"
 
 
-of_both = partial(of_hits, combine=harmonic, monotonicity=_grows)
+of_both = partial(
+    of_hits,
+    combine=harmonic,
+    monotonicity=_grows,
+    reads_zero_grades=lambda parameters: parameters["precision_divisor"] == "judged",
+    best_first=lambda ranking, parameters: _unless_judged(ranking, parameters, "precision_divisor"),
+)
 
 
 @of_both(
@@ -215,20 +244,23 @@ def f1(
 @of_hits(
     "hit_rate",
     aliases=("hit", "success", "hr", "hit_ratio"),
-    spellings={"success_{k}": "hit_rate@{k}"},
+    spellings={"success_{k}": "hit_rate@{k}", "accuracy@{k}": "hit_rate@{k}", "ir_hit_rate": "hit_rate"},
     formula="1 if hits(k) > 0, else 0",
     latex=r"[\mathrm{hits}(k) > 0]",
     use_when="One relevant item is enough, as in a carousel or with one held-out item per user.",
     caveat="One hit and many hits have the same value.",
-    monotonicity="hits",
+    monotonicity=lambda parameters: "hits" if parameters["misses"] == "zero" else None,
 )
-def hit_rate(ranking: Ranking, *, k: Depth = None) -> Ratio:
+def hit_rate(ranking: Ranking, *, k: Depth = None, misses: Misses = "zero") -> Ratio:
     """1 if at least one of the top k items is relevant, else 0.
 
     >>> rs.hit_rate(["a", "b", "c"], truth=["c"], k=2)
     0.0
     """
-    return Ratio(ranking.any_hit(k), ranking.one)
+    any_hit = ranking.any_hit(k)
+    if misses == "undefined" and ranking.ties_averaged:
+        raise NoClosedFormError("has no closed form over all orders of tied items with misses='undefined'")
+    return Ratio(any_hit, ranking.one if misses == "zero" else any_hit)
 
 
 @of_hits(
@@ -346,12 +378,33 @@ def num_rel_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
     best_first=lambda ranking, _: ranking.number(ranking.grade == ranking.grade),
     ends_at_k=True,
 )
-def judged(ranking: Ranking, *, k: Depth = None, divisor: PrecisionDivisor = "min(k,retrieved)") -> Ratio:
+def judged(ranking: Ranking, *, k: Depth = None, divisor: ReturnedDivisor = "min(k,retrieved)") -> Ratio:
     """Fraction of the top k items that are judged, relevant or not.
 
     >>> rs.metrics.judged(["a", "b", "c", "d"], truth={"a": 1, "c": 0}, k=4)
     0.5
     """
-    if ranking.returned_only:  # every returned item has a grade
-        return Ratio(ranking.places(k, "min(k,retrieved)"), ranking.places(k, divisor))
-    return Ratio(ranking.sum(ranking.number(ranking.grade == ranking.grade), k), ranking.places(k, divisor))
+    return Ratio(ranking.judged_at(k), ranking.places(k, divisor))
+
+
+@metric(
+    "unjudged",
+    spellings={"hole@{k}": "unjudged(divisor='k')@{k}"},
+    formula="unjudged items returned(k) / <divisor>",
+    latex=r"\frac{\mathrm{unjudged}(k)}{<divisor>}",
+    use_when="Checking how incomplete the judgements of a run are before reading its other metrics.",
+    caveat=(
+        "It counts items that are unjudged for the query; BEIR's and MTEB's Hole counts those that are judged for no "
+        "query at all, which is this with the same pooled items in the truth of every query."
+    ),
+    best_first=lambda ranking, _: -ranking.number(ranking.grade == ranking.grade),
+    better="lower",
+    ends_at_k=True,
+)
+def unjudged(ranking: Ranking, *, k: Depth = None, divisor: ReturnedDivisor = "min(k,retrieved)") -> Ratio:
+    """Fraction of the top k items that are unjudged.
+
+    >>> rs.metrics.unjudged(["a", "b", "c", "d"], truth={"a": 1, "c": 0}, k=4)
+    0.5
+    """
+    return Ratio(ranking.places(k, "min(k,retrieved)") - ranking.judged_at(k), ranking.places(k, divisor))

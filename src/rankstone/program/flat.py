@@ -221,6 +221,15 @@ def _tied_nth(rows: FlatItems, key: Floats, above: Floats) -> Floats:
     return nth
 
 
+def _is_repeat(rows: FlatItems, place: Floats) -> Floats:
+    """Items of one place in the truth, but for the first of each query."""
+    order = np.lexsort((place, rows.query))  # stable: the first of a list stays first
+    starts, _ = equal_runs(rows.query[order], place[order])
+    out = np.ones(len(place))
+    out[order[starts]] = 0.0
+    return out
+
+
 def _ranks(values: Any) -> Ints:
     return np.asarray(values).astype(np.int64)
 
@@ -298,6 +307,7 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "above_sum": _over_rows(_above_sum),
     "tied_sum": _over_rows(_tied_sum),
     "tied_nth": _over_rows(_tied_nth),
+    "is_repeat": _over_rows(_is_repeat),
     "discount": _discount,
     "discount_sum": _discount,
     "discount_total": lambda flat, one, depth: sums_of_discounts(one.params[0], depth, one.params[1]),

@@ -221,7 +221,10 @@ class Ranking(Functions):
 
     def relevance(self, grades: Values) -> Values:
         """How far items of these grades are relevant: 1 or 0, or a part of 1."""
-        return self.relevance_rule.of_grades(self, grades)
+        relevance = self.relevance_rule.of_grades(self, grades)
+        if not self.relevance_rule.relative:
+            return relevance
+        return self.where(grades >= self.broadcast(self.relative_threshold), relevance, 0.0)
 
     def weighted(self, values: Values) -> Values:
         """A value of each item times its weight in the truth, if weights count."""
@@ -247,6 +250,12 @@ class Ranking(Functions):
     def judged_nonrelevant(self) -> Values:
         """1 for an item that was judged not relevant, else 0; a negative grade is no judgement."""
         return self.remember("judged_nonrelevant", lambda: self.number((self.grade >= 0) & (self.credit == 0)))
+
+    @property
+    def is_repeat(self) -> Values:
+        """1 for an item that the list has above already, else 0; only where duplicates count each time."""
+        self.need_order()
+        return self._down("is_repeat", self._column("place"))
 
     @property
     def nonrelevant_so_far(self) -> Values:
@@ -339,6 +348,22 @@ class Ranking(Functions):
         return self.remember("first_rank", lambda: self._reduced("first", self.credit > 0, self.rank))
 
     @property
+    def relative_threshold(self) -> Values:
+        """Half the highest grade of the query, or the 90th percentile of its grades, whichever is higher.
+
+        The percentile is the nearest rank: the grade that 90 % of the query's grades, rounded up, do not exceed.
+        """
+
+        def threshold() -> Values:
+            best = self.ideal()
+            count = best.placed + self._unjudged if self.facts.unjudged else best.placed
+            place = count - self.ceil(0.9 * count) + 1.0
+            percentile = best.highest(self.where(best._rank >= best.broadcast(place), best.grade, 0.0))
+            return self.maximum(0.5 * best.highest(best.grade), percentile)
+
+        return self.remember("relative_threshold", threshold)
+
+    @property
     def one(self) -> Values:
         """1 for each query."""
         return self.per_query(1.0)
@@ -425,6 +450,12 @@ class Ranking(Functions):
         """Rank of the first relevant item in the first k places; infinite where there is none."""
         return self.first_rank if k is None else self.where(self.first_rank <= k, self.first_rank, math.inf)
 
+    def judged_at(self, k: Depth = None) -> Values:
+        """Judged items in the first k places; where only returned items count, each of them has a grade."""
+        if self.returned_only:
+            return self.places(k, "min(k,retrieved)")
+        return self.sum(self.number(self.grade == self.grade), k)
+
     def places(self, k: Depth, divisor: str = "k") -> Values:
         """How many places of the list count: k, or fewer if the list or the truth is shorter."""
         if k is None:
@@ -433,6 +464,10 @@ class Ranking(Functions):
             places = self.minimum(self.per_query(k), self.per_query(self.retrieved))
         else:
             places = self.per_query(k)
+        if divisor == "judged":
+            if self.ties_averaged:
+                raise NoClosedFormError("has no closed form over all orders of tied items with divisor='judged'")
+            return self.judged_at(k)
         return self.minimum(places, self.relevant) if divisor == "min(k,relevant)" else places
 
     def ties_irrelevant(self, k: Depth = None) -> bool:

@@ -599,6 +599,7 @@ OPERATIONS: Mapping[str, Callable[[Rectangular, Node, Layout], Array]] = {
     "above_sum": lambda to, one, layout: _in_group(to, one)[0],
     "tied_sum": lambda to, one, layout: _in_group(to, one)[1],
     "tied_nth": _tied_nth,
+    "is_repeat": lambda to, one, layout: 0.0,  # a row of a batch has each item once
     "discount": _discount,
     "mean_discount": _mean_discount,
     "discount_total": _discount,

@@ -171,6 +171,8 @@ def capabilities_of(sides: Mapping[str, Side], weights: str | None, to: Dialect)
         recommendations="SQL cannot express it",
         annotations="SQL cannot express it",
         digits="databases round halves in their own ways",
+        query_thresholds="SQL cannot express it",
+        repeats="SQL cannot express it",
         float32="" if to.single or sides["run"].value != "score" else f"{to.name} has no such numbers",
         otherwise="or use rs.evaluate",
     )
