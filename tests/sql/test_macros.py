@@ -141,13 +141,37 @@ def test_columns_called_as_ours(database):
 # -- dbt -----------------------------------------------------------------------------------------------------
 
 
+def as_dbt(text):
+    """The macros as dbt reads them: a test is a macro of that name, and an error of the compiler is an exception."""
+    jinja2 = pytest.importorskip("jinja2")
+    from jinja2.ext import Extension
+
+    class Tests(Extension):
+        tags = {"test"}  # noqa: RUF012
+
+        def parse(self, parser):
+            node = jinja2.nodes.Macro(lineno=next(parser.stream).lineno)
+            node.name = "test_" + parser.parse_assign_target(name_only=True).name
+            parser.parse_signature(node)
+            node.body = parser.parse_statements(("name:endtest",), drop_needle=True)
+            return node
+
+    class Exceptions:
+        @staticmethod
+        def raise_compiler_error(problem):
+            raise ValueError(problem)
+
+    environment = jinja2.Environment(extensions=[Tests])
+    environment.globals["exceptions"] = Exceptions
+    return environment.from_string(text).module
+
+
 @pytest.fixture(scope="module")
 def rendered():
-    """The macros as dbt reads them."""
-    jinja2 = pytest.importorskip("jinja2")
-    return jinja2.Environment().from_string(package("duckdb")).module
+    return as_dbt(package("duckdb"))
 
 
+WEEKS = {"q1": 1, "q2": 2, "q3": 2}
 TRUTH = {"q1": {"a": 1, "b": 2}, "q2": {"a": 0, "c": 3}, "q3": {"a": 1}}
 RUN = {"q1": {"a": 1.0, "x": 3.0, "b": 0.5}, "q2": {"a": 5.0, "c": 3.0}}
 
@@ -159,6 +183,9 @@ def tables():
             connection.execute(f"create table {name} (user_id VARCHAR, item VARCHAR, {value} DOUBLE)")
             rows = [(query, item, number) for query, items in side.items() for item, number in items.items()]
             connection.executemany(f"insert into {name} values (?, ?, ?)", rows)
+        connection.execute("alter table judgments add column week BIGINT")
+        for query, week in WEEKS.items():
+            connection.execute("update judgments set week = ? where user_id = ?", (week, query))
         yield connection
 
 
@@ -171,6 +198,7 @@ def test_dbt(rendered, tables, name):
         mean = getattr(rendered, f"rankstone_{name}")("judgments", "results", **given)
         found = tables.execute(f"select * from (\n{mean}\n)").fetchall()
         assert len(found) == 1
+        assert tables.description[0][0] == name  # what the test of dbt reads
         assert close(found[0][0], next(iter(expected.values())))
         values = getattr(rendered, f"rankstone_{name}_per_query")("judgments", "results", **given)
         by_query = dict(tables.execute(str(values)).fetchall())
@@ -181,11 +209,11 @@ def test_dbt(rendered, tables, name):
 
 @pytest.mark.parametrize("dialect", ["bigquery", "snowflake", "postgres", "tsql"])
 def test_dbt_in_other_dialects(dialect):
-    jinja2 = pytest.importorskip("jinja2")
     sqlglot = pytest.importorskip("sqlglot")
-    module = jinja2.Environment().from_string(package(dialect)).module
-    text = str(module.rankstone_ndcg("judgments", "results", k=10))
-    assert isinstance(sqlglot.parse_one(text, dialect=dialect), sqlglot.exp.Select)
+    module = as_dbt(package(dialect))
+    for by in (None, "week"):
+        text = str(module.rankstone_ndcg("judgments", "results", k=10, by=by))
+        assert isinstance(sqlglot.parse_one(text, dialect=dialect), sqlglot.exp.Select)
     assert not hasattr(module, "rankstone_kendall")
 
 
@@ -198,9 +226,8 @@ def test_dbt_without_grades(rendered, tables, name):
 
 
 def test_dbt_with_choices(tables, capsys):
-    jinja2 = pytest.importorskip("jinja2")
     assert main(["sql", "macros", "-s", "threshold=2"]) == 0
-    module = jinja2.Environment().from_string(capsys.readouterr().out).module
+    module = as_dbt(capsys.readouterr().out)
     found = tables.execute(str(module.rankstone_recall("judgments", "results", query="user_id"))).fetchall()
     assert close(found[0][0], rs.evaluate(TRUTH, RUN, "recall", threshold=2)["recall"])
 
@@ -209,3 +236,66 @@ def test_dbt_refuses_a_convention_that_ends_its_comment():
     named = replace(rs.conventions["trec_eval"], name="mine #}{{ env_var('SECRET') }}")
     with pytest.raises(ValueError, match="has characters of dbt's own"):
         package("duckdb", named)
+
+
+@pytest.mark.parametrize("name", ["ndcg", "recall", "gmap"])
+def test_dbt_by(rendered, tables, name):
+    """One row per group, or each query with its group."""
+    values = rs.evaluate(TRUTH, RUN, name)
+    expected = {week: dict(result)[name] for week, result in values.by_group(WEEKS).items()}
+    means = getattr(rendered, f"rankstone_{name}")("judgments", "results", by="week", query="user_id")
+    found = dict(tables.execute(str(means)).fetchall())
+    assert tables.description[0][0] == "week"
+    assert found == pytest.approx(expected)
+    each = getattr(rendered, f"rankstone_{name}_per_query")("judgments", "results", by="week", query="user_id")
+    assert {query: week for query, week, _ in tables.execute(str(each)).fetchall()} == WEEKS
+
+
+def test_dbt_without_by_or_k_is_the_statement(rendered):
+    """What an argument adds is not there without it."""
+    text = rs.sql.text("rr", "judgments", "results", columns={"query": "user_id"})
+    assert str(rendered.rankstone_rr("judgments", "results", query="user_id")).strip() == text.strip()
+    text = rs.sql.text("rr", "judgments", "results", columns={"query": "user_id"}, by="week")
+    assert str(rendered.rankstone_rr("judgments", "results", query="user_id", by="week")).strip() == text.strip()
+
+
+def test_dbt_by_refuses_what_is_not_in_one_group(rendered, tables):
+    """A value of no one group is an error of the database; a pooled metric has no groups."""
+    means = rendered.rankstone_rr("judgments", "results", by="item", query="user_id")
+    with pytest.raises(duckdb.Error, match="the truth has several item for query q1"):
+        tables.execute(str(means)).fetchall()
+    with pytest.raises(TypeError, match="by"):
+        rendered.rankstone_pearson("judgments", "results", by="week")
+
+
+# Reciprocal ranks: q1 has x above a, 1/2; q2 has c after a, which is not relevant, 1/2; q3 is missing, 0.
+@pytest.mark.parametrize(
+    ("limits", "failures"),
+    [
+        ({"minimum": 0.3}, []),
+        ({"minimum": 0.34}, [(1 / 3,)]),
+        ({"maximum": 0.3}, [(1 / 3,)]),
+        ({"minimum": 0.3, "maximum": 0.4}, []),
+        ({"minimum": 0.5, "by": "week"}, [(2, 1 / 4)]),
+        ({"minimum": 0.4, "maximum": 0.45, "by": "week"}, [(1, 1 / 2), (2, 1 / 4)]),
+        ({"minimum": 0.1, "k": 1}, [(0,)]),
+    ],
+)
+def test_dbt_test(rendered, tables, limits, failures):
+    """The rows of a test of dbt are its failures."""
+    text = rendered.test_rankstone_metric("results", truth="judgments", metric="rr", query="user_id", **limits)
+    assert sorted(tables.execute(str(text)).fetchall()) == [pytest.approx(row) for row in failures]
+
+
+def test_dbt_test_of_no_value(rendered, tables):
+    """No query is averaged: neither above nor below, so a failure."""
+    tables.execute("create or replace temp view nothing as select * from judgments where false")
+    text = rendered.test_rankstone_metric("results", truth="nothing", metric="rr", minimum=0, query="user_id")
+    assert tables.execute(str(text)).fetchall() == [(None,)]
+
+
+def test_dbt_test_refuses(rendered):
+    with pytest.raises(ValueError, match="needs a minimum or a maximum"):
+        rendered.test_rankstone_metric("results", truth="judgments", metric="rr")
+    with pytest.raises(ValueError, match="has no metric mrr; choose from cg, dcg, "):
+        rendered.test_rankstone_metric("results", truth="judgments", metric="mrr", minimum=0.5)

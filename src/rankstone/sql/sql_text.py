@@ -7,7 +7,9 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from rankstone.align.ties import TIES
@@ -533,6 +535,26 @@ def _inside(means: Iterable[Term]) -> list[Term]:
 # -- macros for dbt: Jinja around statements -----------------------------------------------------------------
 
 _ROLES = ("query", "item", "grade", "score")
+_DBT_TEST = """{{% test rankstone_metric({arguments}) %}}
+{{%- if minimum is none and maximum is none -%}}
+{{{{ exceptions.raise_compiler_error('rankstone_metric needs a minimum or a maximum') }}}}
+{{%- endif -%}}
+{{%- set macros = {{{macros}}} -%}}
+{{%- if metric not in macros -%}}
+{{%- set problem = 'rankstone_metric has no metric ' ~ metric ~ '; choose from ' ~ macros | join(', ') -%}}
+{{{{ exceptions.raise_compiler_error(problem) }}}}
+{{%- endif -%}}
+{{%- set columns = dict({columns}) -%}}
+{{%- set columns = columns if k is none else dict(columns, k=k) -%}}
+{{%- set columns = columns if by is none else dict(columns, by=by) -%}}
+select *
+from (
+{{{{ macros[metric](truth, model, **columns) }}}}
+) as m
+where m.{{{{ metric }}}} is null
+{{%- if minimum is not none %}} or m.{{{{ metric }}}} < {{{{ minimum }}}}{{% endif %}}
+{{%- if maximum is not none %}} or m.{{{{ metric }}}} > {{{{ maximum }}}}{{% endif %}}
+{{% endtest %}}"""
 
 
 def package(dialect: str, convention: str | Convention = "rankstone") -> str:
@@ -546,9 +568,11 @@ def package(dialect: str, convention: str | Convention = "rankstone") -> str:
         f"{{# rankstone {__version__}: ranking metrics in {to.name}, convention {named.name}.\n"
         "   rankstone_<metric>(truth, run) is the mean, rankstone_<metric>_per_query has one row per query.\n"
         "   truth: rows of query, item, grade; run: rows of query, item, score; pass other column names by role.\n"
-        "   grade=none: all items of the truth are relevant. #}"
+        "   grade=none: all items of the truth are relevant. by='week': one row per week, a column of the truth.\n"
+        "   The test rankstone_metric of a run fails if a mean is below its minimum or above its maximum. #}"
     )
-    return "\n\n".join([head, *(text for name in declared() for text in _dbt_macros(name, named, to))]) + "\n"
+    macros = {name: list(_dbt_macros(name, named, to)) for name in declared()}
+    return "\n\n".join([head, *chain(*macros.values()), _dbt_test(name for name in macros if macros[name])]) + "\n"
 
 
 def _dbt_macros(name: str, named: Convention, to: Dialect) -> Iterator[str]:
@@ -560,25 +584,40 @@ def _dbt_macros(name: str, named: Convention, to: Dialect) -> Iterator[str]:
     }
     cuts = (None, "{{ k }}") if declared()[name].takes_k else (None,)
     for per_query in (False, True):
-        bodies = [_dbt_body(name, k, named, to, sides, per_query) for k in cuts]
-        if bodies[0] is not None:
-            yield _dbt_macro(f"rankstone_{name}{'_per_query' * per_query}", [body for body in bodies if body])
+        bodies = []
+        for k in cuts:
+            plain, grouped = (_dbt_body(name, k, named, to, sides, per_query, by) for by in ((), ("{{ by }}",)))
+            bodies.append(_unless_none("by", plain, grouped))
+        if bodies[0]:
+            text = "\n".join(_unless_none("k", bodies[0], bodies[-1]))
+            options = [f"{option}=none" for option in ("k", "by") if f"%- if {option} is" in text]
+            arguments = ["truth", "run", *options, *(f"{role}='{role}'" for role in _ROLES)]
+            macro = f"rankstone_{name}{'_per_query' * per_query}({', '.join(arguments)})"
+            yield f"{{% macro {macro} %}}\n{text}\n{{% endmacro %}}"
 
 
 def _dbt_body(
-    name: str, k: str | None, named: Convention, to: Dialect, sides: Mapping[str, Side], per_query: bool
-) -> str | None:
-    """The statement of a metric; None if the convention does not define it, or SQL cannot express it."""
+    name: str,
+    k: str | None,
+    named: Convention,
+    to: Dialect,
+    sides: Mapping[str, Side],
+    per_query: bool,
+    by: Sequence[str],
+) -> list[str]:
+    """Lines of the statement of a metric; none if the convention does not define it, or SQL cannot express it."""
     try:
         (plan,) = make_plans(name if k is None else f"{name}@1", named, {})
         if unsupported([plan], capabilities_of(sides, None, to)):
-            return None
+            return []
         if k is not None:
             plan = replace(plan, arguments={**plan.arguments, "k": k}, label=plan.label.removesuffix("@1"))
-        body = written(Request([plan], named, to, sides, per_query))
+        body = written(Request([plan], named, to, sides, per_query, by))
     except ValueError:
-        return None
-    return body.replace("t.{{ grade }}", f"{{{{ {_ungraded(plan)} if grade is none else 't.' ~ grade }}}}")
+        return []
+    for column in by:  # dbt's users quote it themselves, as the others
+        body = body.replace(to.quoted(column), column)
+    return body.replace("t.{{ grade }}", f"{{{{ {_ungraded(plan)} if grade is none else 't.' ~ grade }}}}").splitlines()
 
 
 def _ungraded(plan: Plan) -> str:
@@ -591,9 +630,27 @@ def _ungraded(plan: Plan) -> str:
     return "1"
 
 
-def _dbt_macro(name: str, bodies: list[str]) -> str:
-    arguments = ["truth", "run", *(["k=none"] if len(bodies) > 1 else []), *(f"{role}='{role}'" for role in _ROLES)]
-    text = bodies[0]
-    if len(bodies) > 1:
-        text = f"{{% if k is none %}}\n{bodies[0]}{{% else %}}\n{bodies[1]}{{% endif %}}\n"
-    return f"{{% macro {name}({', '.join(arguments)}) %}}\n{text}{{% endmacro %}}"
+def _unless_none(argument: str, without: list[str], using: list[str]) -> list[str]:
+    """Jinja for one of two statements, by whether an argument is none; only lines that differ are written twice.
+
+    A block of Jinja is one of the lines.
+    """
+    lines = list[str]()
+    for same, a, b, c, d in SequenceMatcher(None, without, using, autojunk=False).get_opcodes() if using else ():
+        if same == "equal":
+            lines += without[a:b]
+        elif same == "insert":
+            lines.append("\n".join([f"{{%- if {argument} is not none %}}", *using[c:d], "{%- endif %}"]))
+        else:
+            either = [f"{{%- if {argument} is none %}}", *without[a:b], "{%- else %}", *using[c:d], "{%- endif %}"]
+            lines.append("\n".join(either))
+    return lines if using else without
+
+
+def _dbt_test(names: Iterable[str]) -> str:
+    """A generic test of dbt, by the macros of the means."""
+    options = [f"{name}=none" for name in ("minimum", "maximum", "k", "by")]
+    arguments = ", ".join(["model", "truth", "metric", *options, *(f"{role}='{role}'" for role in _ROLES)])
+    macros = ", ".join(f"'{name}': rankstone_{name}" for name in names)
+    columns = ", ".join(f"{role}={role}" for role in _ROLES)
+    return _DBT_TEST.format(arguments=arguments, macros=macros, columns=columns)
