@@ -201,6 +201,7 @@ def nested(depth=100_000):
             lambda: rs.evaluate(TRUTH, pd.DataFrame({"query": SWAPPED, "item": SWAPPED, "score": [1.0, 2.0]}), "rr"),
             "the table: .*column query with type >i8",
         ),
+        (lambda: rs.evaluate(TRUTH, RUN, "rr", weights={"q": 10**400, "r": 1}), "pass one number per query"),
         (lambda: rs.evaluate(TRUTH, RUN, "rr", threshold=int), "threshold must be a grade, not <class 'int'>"),
         (lambda: rs.evaluate(TRUTH, RUN, "rr", threshold=10**400), "threshold must be finite, not 1000"),
         (lambda: rs.evaluate([0.0, 2**70], [1.0, 2**70], "rr"), "labels hold object .* up to 64 bits"),
@@ -240,7 +241,7 @@ def nested(depth=100_000):
         (lambda: rs.offpolicy.estimate({"reward": [1.0]}, 1.5), "an estimator is a name such as 'ips'"),
         (lambda: rs.fuse({"x": RUN}, "wsum", weights=[10**400]), "weights=.*; pass one number per run"),
         (lambda: rs.split.per_user(pd.DataFrame({"user": [1], "item": [1]}), count=2**70), "a whole number from 1"),
-        (lambda: rs.evaluate({"\ud800": ["a"]}, {"\ud800": ["a"]}, "rr").to_arrow(), "the columns: .*surrogates"),
+        (lambda: rs.evaluate({"\ud800": ["a"]}, {"\ud800": ["a"]}, "rr").to_arrow(), "the columns: .*surrogate pair"),
         (lambda: rs.check({"candidate": RUN, "gate": [{"metric": [], "at_least": 1}]}), "gate 1 .*a metric is a name"),
     ],
 )
@@ -269,7 +270,8 @@ def test_ids_that_arrow_cannot_hold(tmp_path):
     result = rs.evaluate({2**70: ["a"]}, {2**70: ["a"]}, "rr")
     assert result.to_arrow()["query"].to_pylist() == [str(2**70)]
     odd, raw = (rs.evaluate({query: ["a"]}, {query: ["a"]}, "rr") for query in ("\ud800", b"\xff"))
-    assert odd.to_dict()["means"] == {"rr": 1.0}
+    with pytest.raises(rs.errors.DataTypeError, match=r"query ids: .*surrogate pair"):
+        odd.to_dict()
     for result, path in ((odd, "a.csv"), (raw, "a.csv"), (raw, "a.jsonl")):
         with pytest.raises(rs.errors.DataTypeError, match=r"the (columns|table): "):
             result.write(tmp_path / path)

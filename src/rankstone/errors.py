@@ -232,6 +232,12 @@ def show(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:50]}...{text[-1]}"
 
 
+def unencodable(error: UnicodeEncodeError) -> str:
+    """The text that UTF-8 cannot hold, and why."""
+    bad = error.object[max(error.start - 20, 0) : error.end + 20]
+    return f"{bad!r} has half of a surrogate pair, which UTF-8 cannot hold; read the ids with the encoding they have"
+
+
 def is_finite(value: object) -> bool:
     """Whether it is a number that a float can hold: not NaN, infinite or larger than all floats."""
     return isinstance(value, Real) and bool(abs(value) <= sys.float_info.max)  # type: ignore[operator]

@@ -16,7 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankstone._core import Strings, invalid_row
-from rankstone.errors import DataError, DataTypeError, InputError, InputTypeError, RankstoneError, check_not_text
+from rankstone.errors import (
+    DataError,
+    DataTypeError,
+    InputError,
+    InputTypeError,
+    RankstoneError,
+    check_not_text,
+    unencodable,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -110,8 +118,10 @@ def convertible(what: str) -> Iterator[None]:
         yield
     except RankstoneError:
         raise
+    except UnicodeEncodeError as error:
+        raise DataTypeError(f"{what}: {unencodable(error)}", "id") from None
     except (pyarrow.ArrowException, TypeError, ValueError, OverflowError) as error:
-        problem = error.args[-1] if len(error.args) > 1 and not isinstance(error, UnicodeEncodeError) else error
+        problem = error.args[-1] if len(error.args) > 1 else error
         raise DataTypeError(
             f"{what}: {problem}; a column holds numbers of up to 64 bits, or valid text, not several types", "id"
         ) from None

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rankstone.data.lines import CODECS
-from rankstone.errors import DataError, InputError
+from rankstone.errors import DataError, InputError, unencodable
 
 if TYPE_CHECKING:
     from rankstone.data.files import Path
@@ -30,12 +30,7 @@ def encodable(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeEncodeError as error:
-        bad = error.object[max(error.start - 20, 0) : error.end + 20]
-        raise DataError(
-            f"{os.fspath(path)}: {bad!r} has half of a surrogate pair, which UTF-8 cannot hold; read the ids with the "
-            "encoding that they have",
-            "id",
-        ) from None
+        raise DataError(f"{os.fspath(path)}: {unencodable(error)}", "id") from None
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from rankstone.align.ties import TIES
 from rankstone.align.topk import some
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, alignments, make_plans, reads_choice, relevance_rule
-from rankstone.data.arrow import plain_ids
+from rankstone.data.arrow import convertible, plain_ids
 from rankstone.data.source import Aligned, AlignOptions, RunOnly, Source, TopK
 from rankstone.errors import InputError
 from rankstone.evaluate.checks import (
@@ -339,7 +339,8 @@ def digests(aligned: Aligned) -> dict[str, str]:
     def digest_of(offsets: Ints, grades: Floats, hits: Sequence[Any] = (), queries: Sequence[Any] = ()) -> str:
         keep = grades != 0
         inside = np.concatenate(([0], np.cumsum(keep)))[offsets]
-        digest = blake2b("\n".join(names[at] for at in order).encode(errors="surrogatepass"), digest_size=16)
+        with convertible("query ids"):
+            digest = blake2b("\n".join(names[at] for at in order).encode(), digest_size=16)
         for part in (inside, grades[keep], *(column[keep] for column in hits), *queries):
             digest.update(np.ascontiguousarray(part).tobytes())
         return f"blake2b:{digest.hexdigest()}"

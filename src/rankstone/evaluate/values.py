@@ -266,7 +266,7 @@ def weights_of(weights: Weights, aligned: Aligned) -> Floats:
         weights = [weights[query] for query in queries]
     try:
         out = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError, OverflowError, RecursionError):
         raise InputTypeError(f"weights={show(weights)}; pass one number per query") from None
     if out.shape != (len(aligned.ranked),):
         raise InputError(f"weights has shape {out.shape}; there are {len(aligned.ranked)} queries")
