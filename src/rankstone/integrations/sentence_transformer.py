@@ -17,15 +17,13 @@ from rankstone.results.result import Result
 if TYPE_CHECKING:
     from rankstone.typing import Id
 
-# The definitions of sentence-transformers 6.
-_CHOICES: dict[str, Any] = {"ties": "item_asc"}
 _METRICS = {  # by its names, each with the attribute that has its cutoffs
     "accuracy@k": (hit_rate, "accuracy_at_k"),
     "precision@k": (precision, "precision_recall_at_k"),
     "recall@k": (recall, "precision_recall_at_k"),
     "ndcg@k": (ndcg, "ndcg_at_k"),
     "mrr@k": (rr, "mrr_at_k"),
-    "map@k": (ap.given(divisor="min(relevant,k)"), "map_at_k"),
+    "map@k": (ap, "map_at_k"),
 }
 
 
@@ -82,6 +80,6 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
             name: {k: metric @ k for k in getattr(self, cutoffs)} for name, (metric, cutoffs) in _METRICS.items()
         }
         wanted = [metric for several in metrics.values() for metric in several.values()]
-        result = evaluate(truth, run, wanted, **_CHOICES)
+        result = evaluate(truth, run, wanted, convention="sentence-transformers")
         self._computed.append(result)
         return {name: {k: result[metric] for k, metric in several.items()} for name, several in metrics.items()}

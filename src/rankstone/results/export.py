@@ -198,7 +198,10 @@ def write_truth(
 
     Examples
     --------
-    >>> rs.write_truth({"q1": {"d1": 2, "d2": 0}}, "-", format="quepid")
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "ratings.csv")
+    >>> rs.write_truth({"q1": {"d1": 2, "d2": 0}}, path, format="quepid")
+    >>> print(path.read_text().strip())
     query,docid,rating
     q1,d1,2
     q1,d2,0
@@ -233,7 +236,10 @@ def write_run(
 
     Examples
     --------
-    >>> rs.write_run({"q1": {"d1": 0.5, "d2": 0.25}}, "-", format="trec", tag="bm25")
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "bm25.run")
+    >>> rs.write_run({"q1": {"d1": 0.5, "d2": 0.25}}, path, tag="bm25")
+    >>> print(path.read_text().strip())
     q1 Q0 d1 1 0.5 bm25
     q1 Q0 d2 2 0.25 bm25
     """
