@@ -147,10 +147,10 @@ def _new(
     truth: Any, run: Any, exclude: Any, columns: ColumnRoles | None, files: bool, from_truth: bool = False
 ) -> tuple[Any, Any, tuple[str, ...]]:
     """The truth, the run without the excluded items, and the notes on it; from_truth: the truth without them, too."""
-    from rankstone.data.transforms import count_relevant, own_items, own_leads_in, residual, without
-
     if exclude is None:
-        return truth, run, own_leads(run) if isinstance(run, Mapping) else own_leads_in(run)
+        return truth, run, own_leads(run if isinstance(run, Mapping) else _first_lists(run))
+    from rankstone.data.transforms import count_relevant, own_items, residual, without
+
     excluded: Any = own_items(run) if _is_self(exclude) else _excluded(exclude, columns)
     if files and not isinstance(run, Mapping):
         excluded, run = same_ids(excluded, run)
@@ -225,6 +225,30 @@ def check_apart(truth: object, run: object, judged: Columns | Lists, returned: C
 def is_file(side: object) -> bool:
     """Is it a file, or made from files."""
     return is_path(side) or (isinstance(side, AsRun) and side.of_files)
+
+
+_ROWS = 5_000  # of a run, to see whether queries' own documents lead
+
+
+def _first_lists(run: Columns | Lists) -> dict[str, dict[str, float]]:
+    """The first lists of a run from a file, ids as strings. Columns in memory are read by the core alone."""
+    if not run.path or run.query is None:
+        return {}
+    if isinstance(run, Lists):
+        lists = max(1, int(np.searchsorted(run.offsets, _ROWS)) - 1)
+        sizes = np.diff(run.offsets[: lists + 1])
+        query, items, values = np.repeat(_words(run.query, len(sizes)), sizes), run.items, run.values
+    else:
+        query, items, values = _words(run.query, min(_ROWS, len(run.query))), run.item, run.score
+    scores = -np.arange(len(query)) if values is None else np.asarray(values[: len(query)], np.float64)
+    out: dict[str, dict[str, float]] = {}
+    for name, item, score in zip(query, _words(items, len(query)), scores.tolist(), strict=True):
+        out.setdefault(name, {})[item] = score
+    return out
+
+
+def _words(column: Any, count: int) -> list[str]:
+    return list(map(str, plain_ids(column, np.arange(count))))
 
 
 def _is_self(exclude: object) -> bool:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rankstone.data.annotations import ranges
@@ -37,7 +36,6 @@ from rankstone.data.id_encoder import IdEncoder, among, pair
 from rankstone.data.lines import head_of
 from rankstone.data.lists import Lists, rows_of
 from rankstone.data.roles import find_all
-from rankstone.data.source import own_leads
 from rankstone.data.tables import as_columns, as_lists, from_table, has_annotations
 from rankstone.errors import Advice, DataError, DataTypeError, Hint, InputError, InputTypeError
 
@@ -176,27 +174,6 @@ def own_items(run: Mapping[Any, Any] | Columns | Lists) -> Columns:
     else:
         query, item = as_column("query", distinct(run.query)), _rows(run)[1]
     return Columns(query, query if is_whole(item) or not is_whole(query) else as_text(query))
-
-
-_ROWS = 20_000  # of a run, to see whether queries' own documents lead
-
-
-def own_leads_in(run: Columns | Lists) -> tuple[str, ...]:
-    """The note of `own_leads` on rows of items or lists."""
-    if isinstance(run, Lists):
-        if run.query is None:
-            return ()
-        lists = max(1, int(np.searchsorted(run.offsets, run.offsets[0] + _ROWS)) - 1)
-        run = replace(run, offsets=run.offsets[: lists + 1], query=run.query[:lists])
-    query, item = (part[:_ROWS] for part in _rows(run))
-    score = run.values if isinstance(run, Lists) else run.score
-    if not len(query) or not pc.any(pc.equal(as_text(query), as_text(item))).as_py():
-        return ()
-    out: dict[str, dict[str, float]] = {}
-    scores = -np.arange(len(query)) if score is None else np.asarray(score[: len(query)])
-    for name, own, value in zip(map(str, plain_ids(query)), map(str, plain_ids(item)), scores.tolist(), strict=True):
-        out.setdefault(name, {})[own] = value
-    return own_leads(out)
 
 
 def count_relevant(truth: Any, seen: Columns) -> int:
