@@ -212,3 +212,55 @@ def test_frames_of_pyterrier():
     assert rs.evaluate(pd.DataFrame({"qid": ["q"], "docno": ["a"], "label": [1]}), run, "rr")["rr"] == 1 / 2
     topics = pd.DataFrame({"qid": ["q"], "query": ["a text"], "docno": ["a"], "label": [1], "iteration": ["0"]})
     assert rs.evaluate(topics, run, "rr")["rr"] == 1 / 2
+
+
+# In week 1 user 1 has item 7 second, in week 2 first; user 2 has one week.
+WEEKS = {"user": [1, 1, 2], "week": ["a", "b", "a"], "item": [7, 7, 9], "grade": [1, 1, 1]}
+RANKED = {"user": [1, 1, 1, 2], "week": ["a", "a", "b", "a"], "item": [8, 7, 7, 9], "score": [2.0, 1.0, 1.0, 1.0]}
+BOTH = {"query": ["user", "week"]}
+
+
+@pytest.mark.parametrize("frame", [pa.table, pd.DataFrame])
+def test_a_query_of_two_columns(frame):
+    """Its id is both: by the first column alone, a user's weeks would be one list."""
+    result = rs.evaluate(frame(WEEKS), frame(RANKED), "rr", columns=BOTH)
+    assert dict(zip(result.queries, result.per_query["rr"], strict=True)) == {"1|a": 1 / 2, "1|b": 1, "2|a": 1}
+    comparison = rs.compare(frame(WEEKS), {"a": frame(RANKED), "b": frame(RANKED)}, "rr", columns=BOTH)
+    assert comparison["b", "rr"].difference == 0
+    labelled = frame({**RANKED, "grade": [0, 1, 1, 1]})
+    assert rs.evaluate(labelled, metrics="rr", columns=BOTH)["rr"] == (1 / 2 + 1 + 1) / 3
+
+
+def test_a_query_of_one_column_in_a_list():
+    table = pa.table({"user": [1, 2], "item": [7, 9], "score": [1.0, 1.0]})
+    assert rs.evaluate(TRUTH, table, "rr", columns={"run": {"query": ["user"]}}).queries == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ({"query": ["user", "item"]}, "columns= names 'item' for item and query; a column plays one role"),
+        ({"query": ["user", "day"]}, "the truth has no column 'day'; it has 'user', 'week', 'item', 'grade'"),
+        ({"query": []}, "columns= names no column for the query"),
+        ({"item": ["item", "week"]}, "columns= names several columns for the item: 'item', 'week'; make one column of"),
+    ],
+)
+def test_a_query_of_columns_that_cannot_be(columns, problem):
+    with pytest.raises(ValueError, match=problem):
+        rs.evaluate(pa.table(WEEKS), pa.table(RANKED), "rr", columns={"item": "item", **columns})
+
+
+def test_a_query_of_two_columns_keeps_its_parts_apart():
+    """a|b in week c, and a in week b|c, would be one query."""
+    table = pa.table({**WEEKS, "user": ["1|x", "1", "2"]})
+    with pytest.raises(rs.errors.DataError, match=r"the truth has a '\|' in 'user', which separates the columns"):
+        rs.evaluate(table, pa.table(RANKED), "rr", columns=BOTH)
+
+
+def test_a_query_of_two_columns_of_a_file(tmp_path):
+    path = tmp_path / "truth.parquet"
+    parquet.write_table(pa.table(WEEKS), path)
+    with pytest.raises(
+        ValueError, match="names several columns for the query: 'user', 'week'; make one column of them"
+    ):
+        rs.read_truth(path, columns=BOTH)

@@ -138,6 +138,11 @@ def test_text(capsys):
     assert capsys.readouterr().out == rs.sql.text(["ndcg@10", "ap"], "t", "r", "snowflake", columns=columns) + "\n"
 
 
+def test_text_of_a_query_of_two_columns(capsys):
+    assert main(["sql", "text", "-m", "ap", "--columns", "query=['user', 'week']", "--by", "week"]) == 0
+    assert capsys.readouterr().out == rs.sql.text("ap", columns={"query": ["user", "week"]}, by="week") + "\n"
+
+
 def test_text_of_queries(tmp_path):
     path = tmp_path / "a.sql"
     words = f"sql text -m ndcg(gain=exp2)@5 --per-query --account --by market --ids text -o {path}"

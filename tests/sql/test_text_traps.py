@@ -274,6 +274,40 @@ def test_groups(engine, tables):
         engine.ask(text(engine, SOME, by="market of it"))
 
 
+def in_weeks(table):
+    """Each query in two weeks; in the second one, its items have other ids."""
+    weeks = {name: column * 2 for name, column in table.items()}
+    size = len(table["query"])
+    weeks["item"] = [*table["item"], *(f"{item}'" for item in table["item"])]
+    return weeks | {"week": [1] * size + [2] * size}
+
+
+def test_query_of_two_columns(engine, tables):
+    """A query is a user in a week: it has the numbers of one whose id is both, and belongs to one week."""
+    weeks = [in_weeks(table) for table in tables]
+    for name, table in zip(("judgments", "results"), weeks, strict=True):
+        put(engine, name, table)
+    joined = [table | {"query": [*map("{}|{}".format, table["query"], table["week"])]} for table in weeks]
+    want = evaluated(SOME, *({name: table[name] for name in table if name != "week"} for table in joined))
+    both = {"columns": {"query": ["query", "week"]}}
+    _, [means] = engine.ask(text(engine, SOME, **both))
+    assert not differences(SOME, means, want.values())
+    names, rows = engine.ask(text(engine, SOME, by="week", per_query=True, **both))
+    assert names[:2] == ["query", "week"]
+    assert {row[0]: row[1] for row in rows} == dict(zip(joined[0]["query"], weeks[0]["week"], strict=True))
+    with pytest.raises(Exception, match=r"several week for query q1; .*columns={.*query.*: \[.*query.*, .*week.*\]}"):
+        engine.ask(text(engine, SOME, by="week"))
+
+
+def test_query_of_two_columns_with_the_separator_in_one(engine, tables):
+    """a|b in week c, and a in week b|c, would be one query."""
+    for name, table in zip(("judgments", "results"), tables, strict=True):
+        put(engine, name, table | {"week": ["x|y"] * len(table["query"])})
+    engine.ask(text(engine, SOME, columns={"query": ["query", "week"]}))  # in the last column it separates nothing
+    with pytest.raises(Exception, match=r"has a \| within the columns of a query, which it separates: x\|y\|q1; make"):
+        engine.ask(text(engine, SOME, columns={"query": ["week", "query"]}))
+
+
 @everywhere("by", [["weight", "judged", "hits"], ["ndcg_3", "problem", "is_judged"]])
 def test_groups_called_as_ours_are(engine, tables, by):
     truth, run = tables

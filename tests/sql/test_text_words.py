@@ -70,7 +70,16 @@ def test_other_dialects(duckdb, dialect):
 
 
 @pytest.mark.parametrize("dialect", sorted(DIALECTS))
-@pytest.mark.parametrize("how", [{}, {"by": "market", "account": True}, {"weights": "w", "per_query": True}], ids=str)
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"by": "market", "account": True},
+        {"weights": "w", "per_query": True},
+        {"by": "week", "columns": {"query": ["user", "week"]}},
+    ],
+    ids=str,
+)
 def test_texts_are_read_back(dialect, how):
     text = rs.sql.text(TEN, "judgments", "select * from results", dialect, **how)
     tree = sqlglot.parse_one(text, dialect=DIALECTS[dialect].grammar or None, error_level=sqlglot.ErrorLevel.RAISE)

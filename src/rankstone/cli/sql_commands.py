@@ -89,7 +89,7 @@ def run_text(arguments: argparse.Namespace) -> None:
     for word, name in pairs(arguments.columns, "--columns").items():
         side, _, role = word.rpartition(".")
         for which in [side] if side in columns else columns:
-            columns[which][role] = name if name is None else str(name)
+            columns[which][role] = name if name is None or isinstance(name, list) else str(name)
     settings = {name: getattr(arguments, name) for name in _SETTINGS}
     written = text(metrics, arguments.truth, arguments.run, arguments.dialect, columns=columns, **settings, **choices)
     put(written, arguments.output)

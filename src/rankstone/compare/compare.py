@@ -218,7 +218,7 @@ class InputOrigin:
         if is_path(truth) and all(map(is_path, every)):  # read once
             columns = how["columns"]
             truth = opened(truth, "truth", columns, every[0])
-            how["columns"] = {"run": roles_of(columns, "run")} if columns else None
+            how["columns"] = {"run": roles_of(columns, "run", several=True)} if columns else None
         results = {}
         for name, several in self.runs.items():
             with naming_run(name):

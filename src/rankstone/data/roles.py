@@ -24,6 +24,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 IDS = ("query", "item", "subtopic")
+SEPARATOR = "|"  # of the parts of a query's id, if it is made of several columns
 NOTES = ("subtopic", "weight", "propensity")  # annotations of a judged item
 
 # Usual names; `userId`, `user_id` and `user-id` are one name.
@@ -102,8 +103,11 @@ _LISTS = {
 # -- roles named by the caller -------------------------------------------------------------------------------
 
 
-def roles_of(role_map: RoleMap | None, what: str) -> RoleMap:
-    """The roles that `columns=` has for a side: `{"query": "user_id"}` or `{"run": {"query": "user_id"}}`."""
+def roles_of(role_map: RoleMap | None, what: str, *, several: bool = False) -> RoleMap:
+    """The roles that `columns=` has for a side: `{"query": "user_id"}` or `{"run": {"query": "user_id"}}`.
+
+    several: whether a query may be several columns, `{"query": ["user", "week"]}`.
+    """
     if role_map is None:
         return {}
     _check_mapping(role_map)
@@ -111,7 +115,7 @@ def roles_of(role_map: RoleMap | None, what: str) -> RoleMap:
         if role_map.keys() - {"truth", "run"}:
             raise InputError(Advice(Hint("columns"), " names roles, or a truth and a run that name roles, not both"))
         role_map = role_map.get(what) or {}
-    check_roles(role_map, ("query", "item", "grade", "score", "rank", *NOTES))
+    check_roles(role_map, ("query", "item", "grade", "score", "rank", *NOTES), several=several)
     return _one_role_each({role: name for role, name in role_map.items() if role in roles_for(what)})
 
 
@@ -141,11 +145,16 @@ def _check_mapping(role_map: object) -> None:
 
 def _one_role_each(role_map: RoleMap) -> RoleMap:
     """The same, if no column plays two roles of one side."""
-    columns = [name for name in role_map.values() if name is not None]
+    columns = [name for names in role_map.values() if names is not None for name in names_of(names)]
     for name in (name for name in columns if columns.count(name) > 1):
-        roles = " and ".join(role for role, column in role_map.items() if column == name)
+        roles = " and ".join(role for role, column in role_map.items() if name in names_of(column))
         raise InputError(Advice(Hint("columns"), f" names {name!r} for {roles}; a column plays one role"))
     return role_map
+
+
+def names_of(names: Any) -> Sequence[Any]:
+    """The columns of a role: one, or several of a query."""
+    return names if isinstance(names, (list, tuple)) else (names,)
 
 
 def check_two_sides(judged: RoleMap, returned: RoleMap, where: str) -> None:
@@ -170,12 +179,17 @@ def has_positions(role_map: RoleMap) -> bool:
     return any(isinstance(where, int) for where in role_map.values())
 
 
-def check_roles(role_map: RoleMap, roles: Sequence[str]) -> None:
-    """Raise for an unknown role."""
+def check_roles(role_map: RoleMap, roles: Sequence[str], *, several: bool = False) -> None:
+    """Raise for an unknown role, and for several columns in one, unless a query may have them."""
     _check_mapping(role_map)
-    for role in role_map:
+    for role, names in role_map.items():
         if role not in roles:
             raise InputError(Advice(Hint("columns"), f" names {role!r}; the roles are {', '.join(roles)}"))
+        if not names_of(names):
+            raise InputError(Advice(Hint("columns"), f" names no column for the {role}"))
+        if names_of(names) is names and not (several and role == "query"):
+            problem = f" names several columns for the {role}: {listed(names)}; make one column of them first"
+            raise InputError(Advice(Hint("columns"), problem))
 
 
 # -- finding -------------------------------------------------------------------------------------------------

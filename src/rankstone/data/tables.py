@@ -26,6 +26,7 @@ from rankstone.data.dicts import by_item, listed, names_subtopics, ordered_lists
 from rankstone.data.lists import Lists, labelled, lists, rows_of
 from rankstone.data.roles import (
     ROLES,
+    SEPARATOR,
     RoleMap,
     check_two_sides,
     find,
@@ -33,6 +34,8 @@ from rankstone.data.roles import (
     find_inside,
     find_side,
     find_two_lists,
+    names_of,
+    need,
     roles_of,
 )
 from rankstone.errors import DataError, InputError, InputTypeError
@@ -57,17 +60,36 @@ class AsRun:
 
 def from_table(table: Frame, what: str, role_map: RoleMap | None) -> Columns | Lists:
     """A side's columns: named by the caller, or found among the usual names."""
-    arrow = arrow_table(table)
+    arrow, named = _one_query(arrow_table(table), roles_of(role_map, what, several=True), what)
     roles = find_side(
         arrow.column_names,
         what,
-        roles_of(role_map, what),
+        named,
         is_list=lists_in(arrow.schema),
         is_float=floats_in(arrow.schema),
         by_row=True,
     )
     side = side_of(unpacked({role: one_piece(arrow[name]) for role, name in roles.items()}, what))
     return replace(side, names={**roles, **inside(arrow.schema.field(roles["item"]).type, what)})
+
+
+def _one_query(arrow: pyarrow.Table, roles: RoleMap, what: str) -> tuple[pyarrow.Table, RoleMap]:
+    """The same with one column for the query: of several, their values joined."""
+    names = names_of(roles.get("query"))
+    if len(names) < 2:
+        return arrow, {**roles, "query": names[0]} if "query" in roles else roles
+    from pyarrow import compute
+
+    columns = [arrow[need(arrow.column_names, "query", what, {"query": name})] for name in names]
+    kind = pyarrow.large_string()
+    parts = [column.cast(kind) for column in columns]
+    for name, part in zip(names[:-1], parts, strict=False):
+        if compute.any(compute.match_substring(part, SEPARATOR)).as_py():
+            problem = f"the {what} has a {SEPARATOR!r} in {name!r}, which separates the columns of a query"
+            raise DataError(f"{problem}; make one column of them first", "id", what)
+    query = SEPARATOR.join(names)
+    ids = compute.binary_join_element_wise(*parts, pyarrow.scalar(SEPARATOR, kind))
+    return arrow.append_column(query, ids), {**roles, "query": query}
 
 
 def inside(kind: Kind, what: str) -> dict[str, str]:
@@ -215,7 +237,7 @@ def predictions(
         judged, returned = from_table(arrow, "truth", role_map), from_table(arrow, "run", role_map)
         check_two_sides(judged.names, returned.names, "the table")
         return judged, returned
-    roles = roles_of(role_map, "predictions")
+    arrow, roles = _one_query(arrow, roles_of(role_map, "predictions", several=True), "table")
     two = find_two_lists(arrow.column_names, roles, lists_in(arrow.schema))
     if two is not None:
         name = find(arrow.column_names, "query", "table", roles)

@@ -24,6 +24,7 @@ from rankstone.conventions.plan import (
     make_plans,
     unsupported,
 )
+from rankstone.data.roles import SEPARATOR
 from rankstone.errors import InputError
 from rankstone.evaluate.checks import require_grades
 from rankstone.evaluate.means import Sums, as_one, mean_from, parts_of
@@ -80,7 +81,7 @@ def text(
         Convention of the metrics.
     columns : mapping, optional
         Column names by role: `{"query": "user_id"}`, or `{"truth": {...}, "run": {...}}`. With `{"grade": None}`, all
-        items of the truth are relevant.
+        items of the truth are relevant. With `{"query": ["user", "week"]}`, a query is a user in a week: `u1|7`.
     lists : bool, "truth" or "run", default False
         Which of the two tables have one row per query, with a list of items.
     per_query : bool, default False
@@ -449,6 +450,12 @@ class _Writing:
                         differing, "query ", query, ": item ", item, " is judged twice, with two grades"
                     )
         for name, listed in self.sides.items():
+            if listed.query:  # two queries must not have one id
+                parts = [f"t.{column}" for column in (listed.columns["query"], *listed.query)]
+                bad = " or ".join(f"{to.as_text(part)} like '%{SEPARATOR}%'" for part in parts[:-1])
+                problem = f"the {name} has a {SEPARATOR} within the columns of a query, which it separates: "
+                rows = f"{to.source(listed)} as t\nwhere {bad}"
+                yield self._problem(rows, problem, to.query_of(listed), "; make one column of them, in a query")
             if listed.lists:
                 column = to.query_of(listed)
                 rows = f"{to.source(listed)} as t\ngroup by {column}\nhaving count(*) > 1"
@@ -483,7 +490,8 @@ class _Writing:
             yield look(rows, "query ", query, ": two items of one rank")
         if self.groups:
             columns = ", ".join(self.request.by)
-            remedy = f"; make {columns} a part of the query ids, in queries for the truth and the run"
+            whole = [self.sides["truth"].columns["query"], *self.sides["truth"].query, *self.request.by]
+            remedy = f"; make {columns} a part of the query ids: columns={{'query': {whole}}}"
             rows = f"{to.step('query_groups')}\nwhere differs = 1"
             yield look(rows, f"the truth has several {columns} for query ", query, remedy)
         if self.weights is not None:

@@ -9,7 +9,7 @@ from itertools import chain, count
 from typing import Any, NamedTuple
 
 from rankstone.align.ties import TIES
-from rankstone.data.roles import RoleMap, roles_of
+from rankstone.data.roles import SEPARATOR, RoleMap, names_of, roles_of
 from rankstone.errors import InputError, InputTypeError
 from rankstone.program.sql_terms import Term
 from rankstone.sql.dialects import Dialect, as_one_line
@@ -34,7 +34,8 @@ class Side:
     """A truth or a run in a database: its source, and its columns by role, quoted."""
 
     source: str
-    columns: Mapping[str, str]
+    columns: Mapping[str, str]  # of a query, the first
+    query: tuple[str, ...] = ()  # its other columns
     lists: bool = False  # one row per query, with a list of items
     is_query: bool = False  # whether the source is a query
     names: frozenset[str] = field(default_factory=frozenset)  # of tables in it, in lower case
@@ -51,7 +52,7 @@ class Side:
 
 def side_of(what: str, table: str, columns: RoleMap | None, lists: bool, dialect: Dialect) -> Side:
     """A truth or a run from the caller's arguments."""
-    renamed = roles_of(columns, what)
+    renamed = roles_of(columns, what, several=True)
     roles: dict[str, Any] = {"query": "query", "item": "item"}
     usual = "grade" if what == "truth" else "score"
     if not lists and not renamed.keys() & {"grade", "score", "rank"}:
@@ -66,8 +67,10 @@ def side_of(what: str, table: str, columns: RoleMap | None, lists: bool, dialect
             raise InputError(f"the {what} needs a {role} column")
     if lists and not dialect.rows:
         raise InputError(f"{dialect.name} has no lists: pass a subquery with one row per item")
+    roles["query"], *others = names_of(roles["query"])
+    own = {role: column_of(name, dialect) for role, name in roles.items()}
     source, names, is_query = source_of(what, table, dialect)
-    return Side(source, {role: column_of(name, dialect) for role, name in roles.items()}, lists, is_query, names)
+    return Side(source, own, tuple(column_of(name, dialect) for name in others), lists, is_query, names)
 
 
 def column_of(name: str, dialect: Dialect) -> str:
@@ -211,8 +214,12 @@ class Sources(Expressions):
         return to.bytewise.format(column) if converts else column
 
     def query_of(self, side: Side) -> str:
-        """The id of a side's query."""
-        return self.id_of(side.column("query"))
+        """The id of a side's query; of several columns, their texts joined."""
+        if not side.query:
+            return self.id_of(side.column("query"))
+        separator = self.dialect.literal(SEPARATOR)
+        rest = (part for name in side.query for part in (separator, self.as_text(f"t.{name}")))
+        return self.id_of(f"({self.text(self.as_text(side.column('query')), *rest)})")
 
     def opened(self, side: Side) -> ItemRows:
         """A side's rows of items."""
