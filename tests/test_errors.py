@@ -196,6 +196,7 @@ def nested(depth=100_000):
         (lambda: compared(seed="x"), "seed='x'; give a whole number"),
         (lambda: compared(population="x"), "population='x'; give a whole number of queries"),
         (lambda: compared(margin="x"), "margin='x'; give a number above 0"),
+        (lambda: rs.compare("x", {"old": [], "new": []}, "rr"), r"runs\['old'\] is empty; give a run"),
         (lambda: rs.sample_size("x", 1), "must be numbers"),
         (
             lambda: rs.evaluate(TRUTH, pd.DataFrame({"query": SWAPPED, "item": SWAPPED, "score": [1.0, 2.0]}), "rr"),
