@@ -196,6 +196,7 @@ def nested(depth=100_000):
         (lambda: compared(seed="x"), "seed='x'; give a whole number"),
         (lambda: compared(population="x"), "population='x'; give a whole number of queries"),
         (lambda: compared(margin="x"), "margin='x'; give a number above 0"),
+        (lambda: rs.compare("x", {"old": [], "new": []}, "rr"), r"runs\['old'\] is empty; give a run"),
         (lambda: rs.sample_size("x", 1), "must be numbers"),
         (
             lambda: rs.evaluate(TRUTH, pd.DataFrame({"query": SWAPPED, "item": SWAPPED, "score": [1.0, 2.0]}), "rr"),
@@ -238,6 +239,7 @@ def nested(depth=100_000):
         (lambda: rs.split.random(pd.DataFrame({"user": [1], "item": [1]}), "x"), "share is 'x'; it must be between"),
         (lambda: rs.split.random(pd.DataFrame({"user": [1j], "item": [1]})), "column 'user': Unsupported numpy type"),
         (lambda: rs.split.random(pa.table({"user": [1, 2], "item": [[1], [2]]}), 0.5), "a column: "),
+        (lambda: rs.offpolicy.estimate(reward=np.array([10**400], object), estimate="ips"), "column 'reward': "),
         (lambda: rs.offpolicy.estimate({"reward": [1.0]}, 1.5), "an estimator is a name such as 'ips'"),
         (lambda: rs.fuse({"x": RUN}, "wsum", weights=[10**400]), "weights=.*; pass one number per run"),
         (lambda: rs.split.per_user(pd.DataFrame({"user": [1], "item": [1]}), count=2**70), "a whole number from 1"),

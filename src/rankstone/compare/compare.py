@@ -294,6 +294,8 @@ def _named(runs: Any) -> dict[str, tuple[Any, ...]]:
                 raise InputTypeError(
                     f"runs[{name!r}] is a result; leave the truth out: rs.compare({{name: result, ...}})"
                 )
+            if isinstance(run, (list, tuple)) and not run:
+                raise InputError(f"runs[{name!r}] is empty; give a run, or a list of the runs of several seeds")
             if _is_list(run):
                 raise InputTypeError(
                     f"runs[{name!r}] is one list of items; give runs by name: runs={{'mine': run, ...}}"

@@ -17,7 +17,7 @@ from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.data.arrow import arrow_table, as_array, as_column, encoded, is_table, numbers, plain, plain_ids
 from rankstone.data.files import is_path, read_table
 from rankstone.data.roles import ROLES, RoleMap, check_roles, find_all
-from rankstone.errors import DataError, FileError, InputError, InputTypeError
+from rankstone.errors import DataError, FileError, InputError, InputTypeError, is_finite
 from rankstone.metrics.declaration import ByName
 from rankstone.offpolicy.logged_data import CHANGES, FORMS, LoggedData
 from rankstone.offpolicy.policies import (
@@ -512,7 +512,9 @@ def _is_policy(values: object) -> TypeGuard[Mapping[Any, Any]]:
 
 def exact(array: Values) -> Values:
     """Convert to floats; fractions stay as they are, for exact results."""
-    if array.dtype == object and all(isinstance(number, (Fraction, int)) for number in array.flat):
+    if array.dtype == object and all(
+        isinstance(number, (Fraction, int)) and is_finite(number) for number in array.flat
+    ):
         return array
     return array.astype(np.float64, copy=False)
 
@@ -524,7 +526,7 @@ def number_array(role: str, values: Column) -> Values:
     if isinstance(values, np.ndarray) and values.dtype == object and values.ndim == 1:
         try:
             return exact(values)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):  # the conversion below names it
             pass
     column = numbers(as_column(role, values))
     if not isinstance(column, np.ndarray):
