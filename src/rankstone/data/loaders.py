@@ -237,7 +237,7 @@ def _first_lists(run: Columns | Lists) -> dict[str, dict[str, float]]:
     if isinstance(run, Lists):
         lists = max(1, int(np.searchsorted(run.offsets, _ROWS)) - 1)
         sizes = np.diff(run.offsets[: lists + 1])
-        query, items, values = np.repeat(_words(run.query, len(sizes)), sizes), run.items, run.values
+        query, items, values = np.repeat(_words(run.query, len(sizes)), sizes).tolist(), run.items, run.values
     else:
         query, items, values = _words(run.query, min(_ROWS, len(run.query))), run.item, run.score
     scores = -np.arange(len(query)) if values is None else np.asarray(values[: len(query)], np.float64)
