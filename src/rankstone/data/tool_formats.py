@@ -37,6 +37,7 @@ class ToolFormat(NamedTuple):
     fields: tuple[str, ...] = ()  # of each item's object; where there are more in a file, one may be there twice
     part: Callable[[Entry], str] | None = None  # the run of an entry, in a file with several
     table: Callable[[Any], Mapping[str, Any]] | None = None  # the columns of a document that is a table
+    fetched: bool = False  # may an entry be the source of a hit
     plain: bool = False  # is it read as the file around it, where that is enough
     fallback: bool = False  # does it give way to any other that fits
     by_item: bool = False  # has an entry of a run an item, not a list
@@ -51,6 +52,14 @@ class ToolFormat(NamedTuple):
 
 
 # -- parts of entries ----------------------------------------------------------------------------------------
+
+
+def at_path(sample: Any, path: Path) -> Any:
+    """What a sample has first at a path; None if it has nothing there."""
+    for key in path:
+        inside = sample[:1] if key == "*" and isinstance(sample, list) else ()
+        sample = sample.get(key) if isinstance(sample, dict) else next(iter(inside), None)
+    return sample
 
 
 def has(*names: str) -> Callable[[Any], Path | None]:
@@ -215,9 +224,8 @@ def _vespa_hits(entry: Entry) -> Iterator[ListRow]:
 
 
 def _quepid(entry: Entry) -> Iterator[ListRow]:
-    ratings = get(entry.value, "ratings", (dict, list, type(None))) or {}
-    items = ratings if isinstance(ratings, dict) else {}
-    yield get(entry.value, "query"), list(items), numbers(items.values(), "grade")
+    ratings = get(entry.value, "ratings") or {}  # an empty list, or null, where there are none
+    yield get(entry.value, "query"), list(ratings), numbers(ratings.values(), "grade")
 
 
 def _mean(grades: Sequence[float]) -> list[float]:
@@ -225,7 +233,7 @@ def _mean(grades: Sequence[float]) -> list[float]:
 
 
 def _book_pair(entry: Entry) -> Iterator[ListRow]:
-    judged = [one for one in get(entry.value, "judgements", list) if get(one, "rating") is not None]
+    judged = [one for one in get(entry.value, "judgements", list) if one.get("rating") is not None]
     grades = _mean(numbers(pick(judged, "rating"), "grade"))
     yield get(entry.value, "query_text"), [get(entry.value, "doc_id")] * len(grades), grades
 
@@ -265,14 +273,8 @@ def _case_run(entry: Entry) -> Iterator[ListRow]:
 
 
 def _rre_path(sample: Any) -> Path | None:
-    for path in (("topics", "*", "query_groups", "*"), ("query_groups", "*"), ("queries", "*")):
-        inner = sample
-        for key in path:
-            values = inner if key == "*" else inner.get(key) if isinstance(inner, dict) else None
-            inner = values[0] if key == "*" and isinstance(values, list) and values else values if key != "*" else None
-        if isinstance(inner, dict) and "relevant_documents" in inner:
-            return path
-    return None
+    paths = (("topics", "*", "query_groups", "*"), ("query_groups", "*"), ("queries", "*"))
+    return next((path for path in paths if "relevant_documents" in (at_path(sample, path) or ())), None)
 
 
 def _rre(entry: Entry) -> Iterator[ListRow]:
@@ -280,6 +282,8 @@ def _rre(entry: Entry) -> Iterator[ListRow]:
     grades: dict[str, Any] = {}
     for key, value in get(entry.value, "relevant_documents", dict).items():
         if isinstance(value, list):  # {grade: [item]}
+            if twice := grades.keys() & set(map(str, value)):
+                raise RowError(f"item {show(min(twice))} has two grades")
             grades |= dict.fromkeys(map(str, value), key)
         else:  # {item: {"gain": grade}}
             grades[key] = get(value, "gain") if isinstance(value, dict) else value
@@ -529,15 +533,15 @@ _NUMBERS = "has values of metrics, neither judgements nor lists; `rankstone lead
 
 TOOLS: Sequence[ToolFormat] = (
     ToolFormat("opensearch", "OpenSearch judgements", _at("judgmentRatings"), truth=_judgements,
-               fields=("docId", "rating"), write=write_opensearch),
+               fields=("docId", "rating"), write=write_opensearch, fetched=True),
     ToolFormat("opensearch-results", "OpenSearch evaluation results", has("searchText", "documentIds"),
                run=lambda entry: [(entry.value["searchText"], get(entry.value, "documentIds", list), None)],
-               part=_configuration),
+               part=_configuration, fetched=True),
     ToolFormat("opensearch-comparison", "OpenSearch comparison", _compared, run=_compared_list,
-               part=lambda entry: str(entry.key) if isinstance(entry.value, list) else ""),
+               part=lambda entry: str(entry.key) if isinstance(entry.value, list) else "", fetched=True),
     ToolFormat("opensearch-experiment", "OpenSearch experiment",
                lambda sample: None if _compared(sample) else has("querySetId", "searchConfigurationList")(sample),
-               refusal="is an experiment that names its evaluations; the lists are in these"),
+               refusal="is an experiment that names its evaluations; the lists are in these", fetched=True),
     ToolFormat("rank-eval", "_rank_eval request", _at("requests", "ratings"), truth=_requests,
                fields=("_id", "rating"), write=write_rank_eval),
     ToolFormat("rank-eval-response", "_rank_eval response", _is_response, truth=_rated_hits, run=_response_hits,

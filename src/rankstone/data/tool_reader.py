@@ -13,7 +13,7 @@ from rankstone.data.arrow import distinct
 from rankstone.data.lines import Entry, FileRows, RowError
 from rankstone.data.lists import Lists
 from rankstone.data.roles import RoleMap
-from rankstone.data.tool_formats import TOOLS, Path, ToolFormat, text_roles
+from rankstone.data.tool_formats import TOOLS, Path, ToolFormat, at_path, text_roles
 from rankstone.errors import Advice, FileError, Hint, show
 
 
@@ -45,7 +45,8 @@ def _fitting(sample: Any) -> list[tuple[ToolFormat, Path]]:
     for around, inner in _unwrapped(sample):
         if not isinstance(inner, dict):
             continue
-        fitting = [(tool, (*around, *path)) for tool in TOOLS if (path := tool.path(inner)) is not None]
+        tools = [tool for tool in TOOLS if tool.fetched or "_source" not in around]
+        fitting = [(tool, (*around, *path)) for tool in tools if (path := tool.path(inner)) is not None]
         if fitting:
             return [fit for fit in fitting if not fit[0].fallback] or fitting[:1]
     return []
@@ -57,11 +58,7 @@ def _unwrapped(sample: Any, around: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield from _unwrapped(sample[0], ("*",)) if sample and not around else ()
         return
     for path in (("hits", "hits", "*", "_source"), ("_source",), ("rank_eval",)):
-        inner = sample
-        for key in path:
-            values = inner.get(key) if isinstance(inner, dict) else inner[:1] if isinstance(inner, list) else None
-            inner = values[0] if key == "*" and values else values
-        if isinstance(inner, dict):
+        if isinstance(inner := at_path(sample, path), dict):
             yield (*around, *path), inner
     yield around, sample
 
