@@ -47,9 +47,9 @@ from rankstone.metrics.sets import hit_rate as hit_rate
 from rankstone.metrics.sets import precision as precision
 from rankstone.metrics.sets import recall as recall
 from rankstone.results.definition import define as define
-from rankstone.results.export import write_run as write_run
-from rankstone.results.export import write_truth as write_truth
 from rankstone.results.result import Result as Result
+from rankstone.results.side_files import write_run as write_run
+from rankstone.results.side_files import write_truth as write_truth
 from rankstone.version import __version__ as __version__
 
 def __getattr__(name: str) -> Metric: ...  # any other metric, by its name

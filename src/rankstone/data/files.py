@@ -13,7 +13,16 @@ from typing import Literal, TypeAlias, TypeGuard
 
 from rankstone.data.arrow import Table, as_text, is_table, is_whole, movable, pyarrow
 from rankstone.data.columns import Columns
-from rankstone.data.formats import FORMATS, HEAD_LINES, Format, by_magic, detect_format, listed, named_format
+from rankstone.data.formats import (
+    FORMATS,
+    HEAD_LINES,
+    Format,
+    ReadRequest,
+    by_magic,
+    detect_format,
+    listed,
+    named_format,
+)
 from rankstone.data.lines import (
     Batches,
     Files,
@@ -25,7 +34,6 @@ from rankstone.data.lines import (
 )
 from rankstone.data.lists import Lists
 from rankstone.data.roles import RoleMap, check_role_map, roles_of
-from rankstone.data.tool_reader import ReadRequest
 from rankstone.errors import Advice, FileError, Hint, InputError, InputTypeError, show
 from rankstone.progress import watched
 

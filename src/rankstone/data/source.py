@@ -152,7 +152,8 @@ def own_leads(run: Mapping[Any, Any]) -> tuple[str, ...]:
             leading += query in items and items[query] == max(items.values())
         elif type(items) is list:
             leading += bool(items) and items[0] == query
-    if 10 * leading <= count:
+    share = 2 if str(next(iter(run))).isdigit() else 10  # numbers of queries and items may be the same by chance
+    if share * leading <= count:
         return ()
     return (f"the item with the query's id leads {leading} of {count} lists: exclude='self' removes it",)
 

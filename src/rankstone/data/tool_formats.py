@@ -62,7 +62,7 @@ def at_path(sample: Any, path: Path) -> Any:
     return sample
 
 
-def has(*names: str) -> Callable[[Any], Path | None]:
+def _has(*names: str) -> Callable[[Any], Path | None]:
     """Entries are objects with these fields."""
     return lambda sample: () if sample.keys() >= set(names) else None
 
@@ -82,7 +82,7 @@ def _at(name: str, *fields: str, kind: type = list) -> Callable[[Any], Path | No
     return path
 
 
-def get(entry: Any, name: str, kind: type | tuple[type, ...] = object) -> Any:
+def _get(entry: Any, name: str, kind: type | tuple[type, ...] = object) -> Any:
     """A field of an object."""
     if not isinstance(entry, dict) or name not in entry:
         raise RowError(f"{show(entry)} has no {name!r}")
@@ -91,18 +91,18 @@ def get(entry: Any, name: str, kind: type | tuple[type, ...] = object) -> Any:
     return entry[name]
 
 
-def pick(objects: Sequence[Any], name: str) -> list[Any]:
+def _pick(objects: Sequence[Any], name: str) -> list[Any]:
     """A field of each object."""
     try:
         return [one[name] for one in objects]
     except (KeyError, TypeError):
-        return [get(one, name) for one in objects]
+        return [_get(one, name) for one in objects]
 
 
 _PLAIN = re.compile(r"[0-9. ]*")  # numbers that `float` reads as they are written
 
 
-def numbers(values: Iterable[Any], role: str) -> list[float]:
+def _numbers(values: Iterable[Any], role: str) -> list[float]:
     """Numbers, or texts of numbers, as OpenSearch writes them."""
     values = list(values)
     if {*map(type, values)} <= {int, float}:
@@ -115,17 +115,17 @@ def numbers(values: Iterable[Any], role: str) -> list[float]:
     return [lines.to_number(value if isinstance(value, str) else str(value), role) for value in values]
 
 
-def rated(query: Any, ratings: Sequence[Any], item: str, grade: str) -> ListRow:
+def _rated(query: Any, ratings: Sequence[Any], item: str, grade: str) -> ListRow:
     """Judged items: objects with an id and a grade."""
-    return query, pick(ratings, item), numbers(pick(ratings, grade), "grade")
+    return query, _pick(ratings, item), _numbers(_pick(ratings, grade), "grade")
 
 
-def scored(query: Any, items: list[Any], scores: Sequence[Any]) -> ListRow:
+def _scored(query: Any, items: list[Any], scores: Sequence[Any]) -> ListRow:
     """Returned items, with scores if each has one."""
-    return query, items, None if any(score is None for score in scores) else numbers(scores, "score")
+    return query, items, None if any(score is None for score in scores) else _numbers(scores, "score")
 
 
-def listed(value: Any) -> list[Any]:
+def _listed(value: Any) -> list[Any]:
     """A list, or the text of one, as CSV has it."""
     if isinstance(value, str):
         try:
@@ -144,7 +144,7 @@ def listed(value: Any) -> list[Any]:
 
 
 def _judgements(entry: Entry) -> Iterator[ListRow]:
-    yield rated(get(entry.value, "query"), get(entry.value, "ratings", list), "docId", "rating")
+    yield _rated(_get(entry.value, "query"), _get(entry.value, "ratings", list), "docId", "rating")
 
 
 def _configuration(entry: Entry) -> str:
@@ -161,7 +161,7 @@ def _compared_list(entry: Entry) -> Iterator[ListRow]:
 
 
 def _requests(entry: Entry) -> Iterator[ListRow]:
-    yield rated(get(entry.value, "id"), get(entry.value, "ratings", list), "_id", "rating")
+    yield _rated(_get(entry.value, "id"), _get(entry.value, "ratings", list), "_id", "rating")
 
 
 def _is_response(sample: Any) -> Path | None:
@@ -170,19 +170,19 @@ def _is_response(sample: Any) -> Path | None:
 
 
 def _rated_hits(entry: Entry) -> Iterator[ListRow]:
-    hits = [one for one in get(entry.value, "hits", list) if get(one, "rating") is not None]
-    yield entry.key, pick(pick(hits, "hit"), "_id"), numbers(pick(hits, "rating"), "grade")
+    hits = [one for one in _get(entry.value, "hits", list) if _get(one, "rating") is not None]
+    yield entry.key, _pick(_pick(hits, "hit"), "_id"), _numbers(_pick(hits, "rating"), "grade")
 
 
 def _response_hits(entry: Entry) -> Iterator[ListRow]:
-    yield _hits(entry.key, pick(get(entry.value, "hits", list), "hit"))
+    yield _hits(entry.key, _pick(_get(entry.value, "hits", list), "hit"))
 
 
 def _hits(query: Any, hits: list[Any]) -> ListRow:
     for hit in hits:
         if "_id" not in (hit if isinstance(hit, dict) else ()):
             raise RowError(f"a hit has no '_id' but {show(hit)}; leave _id in where filter_path= is used")
-    return scored(query, pick(hits, "_id"), [hit.get("_score") for hit in hits])
+    return _scored(query, _pick(hits, "_id"), [hit.get("_score") for hit in hits])
 
 
 def _search_path(sample: Any) -> Path | None:
@@ -196,7 +196,7 @@ def _search_path(sample: Any) -> Path | None:
 def _search(entry: Entry) -> Iterator[ListRow]:
     if "error" in entry.value:
         raise RowError(f"this response is an error: {show(entry.value['error'])}")
-    yield _hits(None, get(get(entry.value, "hits", dict), "hits", list))
+    yield _hits(None, _get(_get(entry.value, "hits", dict), "hits", list))
 
 
 def _solr(sample: Any) -> Path | None:
@@ -205,8 +205,8 @@ def _solr(sample: Any) -> Path | None:
 
 
 def _solr_docs(entry: Entry) -> Iterator[ListRow]:
-    docs = get(entry.value, "docs", list)
-    yield scored(None, pick(docs, "id"), [doc.get("score") for doc in docs])
+    docs = _get(entry.value, "docs", list)
+    yield _scored(None, _pick(docs, "id"), [doc.get("score") for doc in docs])
 
 
 def _vespa(sample: Any) -> Path | None:
@@ -216,16 +216,16 @@ def _vespa(sample: Any) -> Path | None:
 
 def _vespa_hits(entry: Entry) -> Iterator[ListRow]:
     hits = entry.value.get("children", [])
-    ids = [str(name).rpartition("::")[2] for name in pick(hits, "id")]
-    yield scored(None, ids, pick(hits, "relevance"))
+    ids = [str(name).rpartition("::")[2] for name in _pick(hits, "id")]
+    yield _scored(None, ids, _pick(hits, "relevance"))
 
 
 # -- Quepid and RRE ------------------------------------------------------------------------------------------
 
 
 def _quepid(entry: Entry) -> Iterator[ListRow]:
-    ratings = get(entry.value, "ratings") or {}  # an empty list, or null, where there are none
-    yield get(entry.value, "query"), list(ratings), numbers(ratings.values(), "grade")
+    ratings = _get(entry.value, "ratings") or {}  # an empty list, or null, where there are none
+    yield _get(entry.value, "query"), list(ratings), _numbers(ratings.values(), "grade")
 
 
 def _mean(grades: Sequence[float]) -> list[float]:
@@ -233,9 +233,9 @@ def _mean(grades: Sequence[float]) -> list[float]:
 
 
 def _book_pair(entry: Entry) -> Iterator[ListRow]:
-    judged = [one for one in get(entry.value, "judgements", list) if one.get("rating") is not None]
-    grades = _mean(numbers(pick(judged, "rating"), "grade"))
-    yield get(entry.value, "query_text"), [get(entry.value, "doc_id")] * len(grades), grades
+    judged = [one for one in _get(entry.value, "judgements", list) if one.get("rating") is not None]
+    grades = _mean(_numbers(_pick(judged, "rating"), "grade"))
+    yield _get(entry.value, "query_text"), [_get(entry.value, "doc_id")] * len(grades), grades
 
 
 def _is_book(sample: Any) -> Path | None:
@@ -249,7 +249,7 @@ def _is_book(sample: Any) -> Path | None:
 
 def _book_row(entry: Entry) -> Iterator[ListRow]:
     query, item, *grades = entry.value.values()
-    mean = _mean(numbers((grade for grade in grades if grade), "grade"))
+    mean = _mean(_numbers((grade for grade in grades if grade), "grade"))
     yield query, [item] * len(mean), mean
 
 
@@ -263,12 +263,12 @@ def _case_truth(entry: Entry) -> Iterator[ListRow]:
     if "Rating" not in entry.value and "Doc ID" in entry.value:
         raise RowError("has no 'Rating': it is a run only")
     grade, item = entry.value.get("Rating"), entry.value.get("Doc ID")
-    yield _query_text(entry.value), [item] if grade else [], numbers([grade] if grade else [], "grade")
+    yield _query_text(entry.value), [item] if grade else [], _numbers([grade] if grade else [], "grade")
 
 
 def _case_run(entry: Entry) -> Iterator[ListRow]:
     item = entry.value.get("Doc ID")
-    ranks = numbers([entry.value["Doc Position"]], "rank") if item else []
+    ranks = _numbers([entry.value["Doc Position"]], "rank") if item else []
     yield _query_text(entry.value), [item] if item else [], [-rank for rank in ranks]
 
 
@@ -278,16 +278,16 @@ def _rre_path(sample: Any) -> Path | None:
 
 
 def _rre(entry: Entry) -> Iterator[ListRow]:
-    query = entry.value.get("name") or get(get(entry.value, "placeholders", dict), "$query")
+    query = entry.value.get("name") or _get(_get(entry.value, "placeholders", dict), "$query")
     grades: dict[str, Any] = {}
-    for key, value in get(entry.value, "relevant_documents", dict).items():
+    for key, value in _get(entry.value, "relevant_documents", dict).items():
         if isinstance(value, list):  # {grade: [item]}
             if twice := grades.keys() & set(map(str, value)):
                 raise RowError(f"item {show(min(twice))} has two grades")
             grades |= dict.fromkeys(map(str, value), key)
         else:  # {item: {"gain": grade}}
-            grades[key] = get(value, "gain") if isinstance(value, dict) else value
-    yield query, list(grades), numbers(grades.values(), "grade")
+            grades[key] = _get(value, "gain") if isinstance(value, dict) else value
+    yield query, list(grades), _numbers(grades.values(), "grade")
 
 
 # -- embeddings ----------------------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ def _mteb(sample: Any) -> Path | None:
 def _dict_of_scores(entry: Entry) -> Iterator[ListRow]:
     if not isinstance(entry.value, dict):
         raise RowError(f"query {show(entry.key)}: expected {{item: score}}, found {show(entry.value)}")
-    yield entry.key, list(entry.value), numbers(entry.value.values(), "score")
+    yield entry.key, list(entry.value), _numbers(entry.value.values(), "score")
 
 
 def _relevant_docs(sample: Any) -> Path | None:
@@ -312,7 +312,7 @@ def _relevant_docs(sample: Any) -> Path | None:
 
 def _dataset(entry: Entry) -> Iterator[ListRow]:
     graded = isinstance(entry.value, dict)
-    yield entry.key, list(entry.value), numbers(entry.value.values(), "grade") if graded else None
+    yield entry.key, list(entry.value), _numbers(entry.value.values(), "grade") if graded else None
 
 
 # -- retrieval for language models ---------------------------------------------------------------------------
@@ -320,7 +320,7 @@ def _dataset(entry: Entry) -> Iterator[ListRow]:
 
 def _haystack(side: str) -> Extract:
     def lists(entry: Entry) -> Iterator[ListRow]:
-        sides = get(entry.value, side, list)
+        sides = _get(entry.value, side, list)
         queries = entry.value.get("questions", range(1, len(sides) + 1))
         if len(queries) != len(sides):
             raise RowError(f"there are {len(queries)} questions but {len(sides)} {side}")
@@ -328,7 +328,7 @@ def _haystack(side: str) -> Extract:
             scores = [document.get("score") for document in documents]
             if any(score is None for score in scores) and any(score is not None for score in scores):
                 raise RowError(f"some documents of query {show(query)} have a score, others none")
-            yield scored(query, pick(documents, "id"), scores)
+            yield _scored(query, _pick(documents, "id"), scores)
 
     return lists
 
@@ -336,7 +336,7 @@ def _haystack(side: str) -> Extract:
 def _documents(entry: Entry) -> Iterator[ListRow]:
     """LangChain's documents: an id, or one in the metadata."""
     ids = []
-    for document in get(entry.value, "documents", list):
+    for document in _get(entry.value, "documents", list):
         about = document.get("metadata") or {}
         name = document.get("id") or next((about[key] for key in ("id", "doc_id", "document_id") if key in about), None)
         if name is None:
@@ -372,7 +372,7 @@ def _span(entry: Entry) -> Iterator[ListRow]:
         about = {name.removeprefix("attributes."): value for name, value in entry.value.items()}
     documents = about.get("gen_ai.retrieval.documents", about.get("retrieval.documents"))
     if isinstance(documents, str):
-        documents = listed(documents)
+        documents = _listed(documents)
     if documents is None:
         documents = _numbered_documents(about)
     if not documents and about.get("openinference.span.kind") != "RETRIEVER":
@@ -384,7 +384,7 @@ def _span(entry: Entry) -> Iterator[ListRow]:
     ids = [one.get("id") for one in documents]
     if any(name is None for name in ids):
         ids = [one.get("content") for one in documents]
-    yield scored(query, ids, [one.get("score") for one in documents])
+    yield _scored(query, ids, [one.get("score") for one in documents])
 
 
 def _numbered_documents(about: dict[str, Any]) -> list[dict[str, Any]]:
@@ -400,8 +400,8 @@ def _numbered_documents(about: dict[str, Any]) -> list[dict[str, Any]]:
 def _phoenix_row(entry: Entry) -> Iterator[ListRow]:
     row = entry.value
     score = row.get("document_score")
-    place = numbers([get(row, "document_position")], "rank")[0]
-    yield row["input"], [row["document"]], [-place] if score in (None, "") else numbers([score], "score")
+    place = _numbers([_get(row, "document_position")], "rank")[0]
+    yield row["input"], [row["document"]], [-place] if score in (None, "") else _numbers([score], "score")
 
 
 def _kilt_path(sample: Any) -> Path | None:
@@ -412,11 +412,11 @@ def _kilt_path(sample: Any) -> Path | None:
 
 def _pages(outputs: Iterable[Any]) -> list[str]:
     pages = (page for output in outputs for page in output.get("provenance", ()))
-    return list(dict.fromkeys(str(get(page, "wikipedia_id")) for page in pages))
+    return list(dict.fromkeys(str(_get(page, "wikipedia_id")) for page in pages))
 
 
 def _references(entry: Entry) -> Iterator[ListRow]:
-    yield get(entry.value, "topic_id"), get(entry.value, "references", list), None
+    yield _get(entry.value, "topic_id"), _get(entry.value, "references", list), None
 
 
 # -- tables --------------------------------------------------------------------------------------------------
@@ -438,12 +438,12 @@ def _column(query: Sequence[str], items: Sequence[str]) -> Extract:
 
     def row(entry: Entry) -> Iterator[ListRow]:
         named = next((entry.value[name] for name in query if entry.value.get(name) is not None), None)
-        yield named, listed(first_of(entry.value, items)), None
+        yield named, _listed(_first_of(entry.value, items)), None
 
     return row
 
 
-def first_of(row: Any, names: Sequence[str]) -> Any:
+def _first_of(row: Any, names: Sequence[str]) -> Any:
     """The first of several fields that a row has."""
     value = next((row[name] for name in names if row.get(name) is not None), None)
     if value is None:
@@ -461,27 +461,27 @@ def _results(sample: Any) -> Path | None:
 
 
 def _result_row(entry: Entry) -> Iterator[ListRow]:
-    results = get(entry.value, "results", list)
-    yield entry.value["query_id"], pick(results, "corpus_id"), numbers(pick(results, "score"), "score")
+    results = _get(entry.value, "results", list)
+    yield entry.value["query_id"], _pick(results, "corpus_id"), _numbers(_pick(results, "score"), "score")
 
 
 def _labelled(entry: Entry) -> Iterator[ListRow]:
     query, item = (
-        first_of(entry.value, ("qid", "query_id", "query")),
-        first_of(entry.value, ("docid", "doc_id", "passage")),
+        _first_of(entry.value, ("qid", "query_id", "query")),
+        _first_of(entry.value, ("docid", "doc_id", "passage")),
     )
-    yield query, [item], numbers([get(entry.value, "judgment")], "grade")
+    yield query, [item], _numbers([_get(entry.value, "judgment")], "grade")
 
 
 def _case_row(entry: Entry) -> Iterator[ListRow]:
     """A row of Quepid's ratings, whose rating may be empty: not judged."""
     grade = entry.value.get("rating")
-    yield entry.value["query"], [entry.value["docid"]] if grade else [], numbers([grade] if grade else [], "grade")
+    yield entry.value["query"], [entry.value["docid"]] if grade else [], _numbers([grade] if grade else [], "grade")
 
 
 def _qrels_row(entry: Entry) -> Iterator[ListRow]:
     query, item, grade = entry.value.values()
-    yield query, [item], numbers([grade], "grade")
+    yield query, [item], _numbers([grade], "grade")
 
 
 def _has_scores(sample: Any) -> Path | None:
@@ -495,7 +495,7 @@ def _text_row(kind: str) -> Extract:
         roles = text_roles(entry.value, kind)
         if not roles:
             raise RowError(f"has no list of items for a {kind} in {show(entry.value)}")
-        yield entry.value.get(roles.get("query")), listed(entry.value[roles["item"]]), None
+        yield entry.value.get(roles.get("query")), _listed(entry.value[roles["item"]]), None
 
     return row
 
@@ -507,7 +507,7 @@ def _is_split(sample: Any) -> Path | None:
 
 def _split(document: Any) -> dict[str, Any]:
     """`{"columns": [...], "data": [[...]]}`, as pandas and MLflow write a table."""
-    names, rows = get(document, "columns", list), get(document, "data", list)
+    names, rows = _get(document, "columns", list), _get(document, "data", list)
     for row in rows:
         if not isinstance(row, list) or len(row) != len(names):
             raise RowError(f"there are {len(names)} columns, but a row is {show(row)}")
@@ -534,13 +534,13 @@ _NUMBERS = "has values of metrics, neither judgements nor lists; `rankstone lead
 TOOLS: Sequence[ToolFormat] = (
     ToolFormat("opensearch", "OpenSearch judgements", _at("judgmentRatings"), truth=_judgements,
                fields=("docId", "rating"), write=write_opensearch, fetched=True),
-    ToolFormat("opensearch-results", "OpenSearch evaluation results", has("searchText", "documentIds"),
-               run=lambda entry: [(entry.value["searchText"], get(entry.value, "documentIds", list), None)],
+    ToolFormat("opensearch-results", "OpenSearch evaluation results", _has("searchText", "documentIds"),
+               run=lambda entry: [(entry.value["searchText"], _get(entry.value, "documentIds", list), None)],
                part=_configuration, fetched=True),
     ToolFormat("opensearch-comparison", "OpenSearch comparison", _compared, run=_compared_list,
                part=lambda entry: str(entry.key) if isinstance(entry.value, list) else "", fetched=True),
     ToolFormat("opensearch-experiment", "OpenSearch experiment",
-               lambda sample: None if _compared(sample) else has("querySetId", "searchConfigurationList")(sample),
+               lambda sample: None if _compared(sample) else _has("querySetId", "searchConfigurationList")(sample),
                refusal="is an experiment that names its evaluations; the lists are in these", fetched=True),
     ToolFormat("rank-eval", "_rank_eval request", _at("requests", "ratings"), truth=_requests,
                fields=("_id", "rating"), write=write_rank_eval),
@@ -552,30 +552,30 @@ TOOLS: Sequence[ToolFormat] = (
     ToolFormat("quepid-json", "Quepid ratings", _at("queries", "query", "ratings"), truth=_quepid),
     ToolFormat("quepid-book", "Quepid book", _at("query_doc_pairs"), truth=_book_pair, by_item=True, note=_JUDGES),
     ToolFormat("quepid-book-csv", "Quepid book", _is_book, truth=_book_row, by_item=True, note=_JUDGES),
-    ToolFormat("quepid-case", "Quepid case", has("Query Text", "Doc ID", "Doc Position"), truth=_case_truth,
+    ToolFormat("quepid-case", "Quepid case", _has("Query Text", "Doc ID", "Doc Position"), truth=_case_truth,
                run=_case_run, by_item=True, note=_PLACES),
     ToolFormat("rre", "RRE ratings", _rre_path, truth=_rre),
     ToolFormat("mteb", "MTEB predictions", _mteb, run=_dict_of_scores, part=lambda entry: "/".join(entry.above),
                write=write_mteb),
     ToolFormat("relevant-docs", "relevant documents", _relevant_docs, truth=_dataset),
-    ToolFormat("haystack", "Haystack documents", has("ground_truth_documents", "retrieved_documents"),
+    ToolFormat("haystack", "Haystack documents", _has("ground_truth_documents", "retrieved_documents"),
                truth=_haystack("ground_truth_documents"), run=_haystack("retrieved_documents")),
     ToolFormat("langchain", "LangChain documents", _has_documents, run=_documents),
     ToolFormat("spans", "spans of retrievals", _spans, run=_span),
-    ToolFormat("phoenix", "Phoenix documents", has("document_position", "document", "input"), run=_phoenix_row,
+    ToolFormat("phoenix", "Phoenix documents", _has("document_position", "document", "input"), run=_phoenix_row,
                by_item=True),
     ToolFormat("kilt", "KILT", _kilt_path,
                truth=lambda entry: [(entry.value["id"], _pages(entry.value["output"]), None)],
                run=lambda entry: [(entry.value["id"], _pages(entry.value["output"][:1]), None)]),
-    ToolFormat("trec-rag", "TREC RAG answers", has("topic_id", "references", "answer"), run=_references),
+    ToolFormat("trec-rag", "TREC RAG answers", _has("topic_id", "references", "answer"), run=_references),
     ToolFormat("ragas", "Ragas samples", _any_of("retrieved_context_ids", "reference_context_ids"),
                truth=_column(("user_input", "question", "query"), ("reference_context_ids",)),
                run=_column(("user_input", "question", "query"), ("retrieved_context_ids",))),
-    ToolFormat("llama-index", "LlamaIndex results", has("query", "expected_ids", "retrieved_ids"),
+    ToolFormat("llama-index", "LlamaIndex results", _has("query", "expected_ids", "retrieved_ids"),
                truth=_column(("query",), ("expected_ids",)), run=_column(("query",), ("retrieved_ids",))),
     ToolFormat("sentence-transformers", "sentence-transformers predictions", _results, run=_result_row,
                fields=("corpus_id", "score")),
-    ToolFormat("umbrela", "umbrela judgements", has("query", "passage", "judgment"), truth=_labelled),
+    ToolFormat("umbrela", "umbrela judgements", _has("query", "passage", "judgment"), truth=_labelled),
     ToolFormat("quepid", "Quepid ratings", lambda sample: () if list(sample) == ["query", "docid", "rating"]
                else None, truth=_case_row, plain=True, write=partial(write_rows, ",", ("query", "docid", "rating"))),
     ToolFormat("beir", "BEIR qrels", lambda sample: () if list(sample) == ["query-id", "corpus-id", "score"]
@@ -585,10 +585,10 @@ TOOLS: Sequence[ToolFormat] = (
                text_roles(sample, "run") else None, truth=_text_row("truth"), run=_text_row("run"), fallback=True),
     ToolFormat("json-split", "columns and data", _is_split, table=_split),
     ToolFormat("json-columns", "columns of a table", _is_columns, table=lambda document: document),
-    ToolFormat("mteb-result", "MTEB result", has("mteb_version", "dataset_revision"), refusal=_NUMBERS),
+    ToolFormat("mteb-result", "MTEB result", _has("mteb_version", "dataset_revision"), refusal=_NUMBERS),
     ToolFormat("scores-table", "values of metrics", _has_scores, refusal=_NUMBERS, fallback=True),
-    ToolFormat("nuggetizer", "nuggets", has("nuggets", "qid"),
+    ToolFormat("nuggetizer", "nuggets", _has("nuggets", "qid"),
                refusal="has nuggets and whether an answer supports them, neither judged items nor lists"),
-    ToolFormat("ubi", "UBI events", has("action_name", "query_id"),
+    ToolFormat("ubi", "UBI events", _has("action_name", "query_id"),
                refusal="has events of users, neither judgements nor lists"),
 )  # fmt: skip

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rankstone.data.arrow import Table
 from rankstone.errors import InputError
 
 
-def _by_query(table: Any, value: str) -> dict[Any, dict[Any, float]]:
+def _by_query(table: Table, value: str) -> dict[Any, dict[Any, float]]:
     """Items with their values, by query; a truth without grades has 1, a run without scores its order."""
     queries, items = table["query"].to_pylist(), table["item"].to_pylist()
     values = table[value].to_pylist() if value in table.column_names else None
@@ -26,7 +27,7 @@ def _whole(grade: float, query: Any, item: Any) -> int:
     return int(grade)
 
 
-def write_opensearch(table: Any, kind: str, tag: str) -> Iterator[str]:
+def write_opensearch(table: Table, kind: str, tag: str) -> Iterator[str]:
     """Judgements to import into OpenSearch's workbench, whose ratings are texts."""
     judgements = [
         {
@@ -39,7 +40,7 @@ def write_opensearch(table: Any, kind: str, tag: str) -> Iterator[str]:
     yield json.dumps({**head, "judgmentRatings": judgements}, ensure_ascii=False, indent=1) + "\n"
 
 
-def write_rank_eval(table: Any, kind: str, tag: str) -> Iterator[str]:
+def write_rank_eval(table: Table, kind: str, tag: str) -> Iterator[str]:
     """The requests of `_rank_eval` with their ratings, of an index called as the tag; what to search is to be added."""
     requests = [
         {"id": str(query), "ratings": [
@@ -50,7 +51,7 @@ def write_rank_eval(table: Any, kind: str, tag: str) -> Iterator[str]:
     yield json.dumps({"requests": requests}, ensure_ascii=False, indent=1) + "\n"
 
 
-def write_mteb(table: Any, kind: str, tag: str) -> Iterator[str]:
+def write_mteb(table: Table, kind: str, tag: str) -> Iterator[str]:
     """Predictions of the model that the tag names, for the split `test`."""
     lists = {str(query): {str(item): score for item, score in own.items()}
              for query, own in _by_query(table, "score").items()}  # fmt: skip
@@ -58,7 +59,7 @@ def write_mteb(table: Any, kind: str, tag: str) -> Iterator[str]:
     yield json.dumps({**head, "default": {"test": lists}}, ensure_ascii=False) + "\n"
 
 
-def write_rows(separator: str, names: Sequence[str], table: Any, kind: str, tag: str) -> Iterator[str]:
+def write_rows(separator: str, names: Sequence[str], table: Table, kind: str, tag: str) -> Iterator[str]:
     """A row per judged item, below a header line."""
     yield separator.join(names) + "\n"
     for query, own in _by_query(table, "grade").items():

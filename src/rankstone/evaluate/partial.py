@@ -23,7 +23,7 @@ from rankstone.align.alignment import Alignment, Bools, Floats, Ints, join
 from rankstone.align.recommendations import Recommendations, without_ids
 from rankstone.align.state import State, plain_state, ranked_from_state, ranked_state, reading
 from rankstone.align.ties import TIES
-from rankstone.conventions.choices import current_names
+from rankstone.conventions.choices import CHOICES, current_names
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Plan, alignments, make_plans
 from rankstone.data.arrow import Column, as_text, is_whole
@@ -44,7 +44,7 @@ from rankstone.evaluate.means import (
 )
 from rankstone.evaluate.pipeline import align_all, firsts_of, movable_side_info, resolve_side_info, side_info_arguments
 from rankstone.evaluate.values import MetricValues, account_of, extreme_for, measure_each, view_for, weights_of
-from rankstone.metrics.registry import ByName, Declaration, is_built_in, metric
+from rankstone.metrics.registry import ByName, Declaration, is_built_in, metric, parse
 from rankstone.program.ranking import Ratio
 from rankstone.results.schema import check_stamp, stamp
 
@@ -535,7 +535,7 @@ class Resumable(ABC):
             raise InputError(f"this is not a state of this {self._what}")
         with reading(self._what):
             state = check_stamp(self._what.lower(), state)
-        theirs = _current_settings(state.get("settings"))
+        theirs = _current_settings(state.get("settings"), settings)
         if theirs.keys() != settings.keys():
             raise InputError(f"this is not a state of this {self._what}")
         for name, ours in settings.items():
@@ -562,22 +562,26 @@ def settings_of(plans: Iterable[Plan], side_info: SideInfo | None = None) -> dic
     }
 
 
-def _current_settings(settings: object) -> dict[str, Any]:
-    """The settings of a state under their present names, where 0.1.0 saved it."""
+def _current_settings(settings: object, ours: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a state that an earlier version saved, as this one would have saved them."""
     if not isinstance(settings, Mapping):
         return {}
     out = {"side_info" if name == "beside" else name: value for name, value in settings.items()}
-    if "beside" in settings:
-        out["choices"] = [_current_choices(text) for text in out.get("choices", ())]
+    texts = out.get("choices")
+    if isinstance(texts, list) and out.get("metrics") == ours["metrics"] and len(texts) == len(ours["choices"]):
+        out["choices"] = list(map(_current_choices, texts, ours["choices"], ours["metrics"]))
     return out
 
 
-def _current_choices(text: str) -> str:
+def _current_choices(text: object, ours: str, label: str) -> object:
+    """Choices under their present names, and those that came later with their defaults."""
     try:
-        pairs = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):  # a value that is no literal
+        choices, names = (dict(ast.literal_eval(pairs)) for pairs in (str(text), ours))
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # a value that is no literal
         return text
-    return repr(sorted(current_names(dict(pairs)).items()))
+    defaults = {name: row.default for name, row in CHOICES.items()} | parse(label)[0].declaration.defaults
+    later = {name: defaults[name] for name in names if name in defaults}
+    return repr(sorted({**later, **current_names(choices)}.items()))
 
 
 def _named(side_info: SideInfo | None) -> list[str | None]:
