@@ -7,9 +7,9 @@ counts 1, 2, 3 per query. For more columns, the caller passes positions.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import pyarrow
@@ -244,7 +244,7 @@ def _decoded(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
 
 
-def ids_of(words: list[Any]) -> Column:
+def ids_of(words: Sequence[object]) -> Column:
     """A column of ids: whole numbers if all of them are."""
     return as_ids(text_array(list(map(str, words))))
 

@@ -250,7 +250,7 @@ def _pieces(text: TextFile) -> Iterator[bytes]:
     return (text.whole[at : min(at + size, text.end)] for at in range(text.start, text.end, size))
 
 
-def read_columns(text: TextFile, kind: str, columns: Callable[[Any], Mapping[str, Any]]) -> Columns | Lists:
+def read_columns(text: TextFile, kind: str, columns: Callable[..., Mapping[str, object]]) -> Columns | Lists:
     """A document that is a table; columns: those of the document, by name."""
     try:
         document = _object(bytes(text.view()))

@@ -20,6 +20,7 @@ from rankstone.errors import QueryError
 if TYPE_CHECKING:
     from rankstone.align.recommendations import Recommendations
     from rankstone.data.arrow import Column
+    from rankstone.typing import Id
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def left_out(count: int) -> str:
 _TOO_FEW, _LOOKED_AT = 10, 200  # queries, to see whether their own documents lead
 
 
-def own_leads(run: Mapping[Any, Any]) -> tuple[str, ...]:
+def own_leads(run: Mapping[Id, object]) -> tuple[str, ...]:
     """A note where many lists begin with the item that has the query's id, as in a search among the queries."""
     if len(run) < _TOO_FEW:
         return ()

@@ -54,7 +54,7 @@ class ToolFormat(NamedTuple):
 # -- parts of entries ----------------------------------------------------------------------------------------
 
 
-def at_path(sample: Any, path: Path) -> Any:
+def at_path(sample: object, path: Path) -> Any:
     """What a sample has first at a path; None if it has nothing there."""
     for key in path:
         inside = sample[:1] if key == "*" and isinstance(sample, list) else ()
@@ -422,12 +422,12 @@ def _references(entry: Entry) -> Iterator[ListRow]:
 # -- tables --------------------------------------------------------------------------------------------------
 
 
-def text_roles(row: Any, kind: str) -> dict[str, str]:
+def text_roles(row: object, kind: str) -> dict[str, str]:
     """Roles of a row whose lists are texts, as CSV has them; empty if it has none."""
-    texts = row.items() if isinstance(row, dict) else ()
-    lists = {name for name, value in texts if isinstance(value, str) and value[:1] == "[" and value[-1:] == "]"}
+    texts = row if isinstance(row, dict) else {}
+    lists = {name for name, value in texts.items() if isinstance(value, str) and value[:1] == "[" and value[-1:] == "]"}
     try:
-        roles = find_side(list(row), kind, {}, is_list=lists.__contains__, by_row=True) if lists else {}
+        roles = find_side(list(texts), kind, {}, is_list=lists.__contains__, by_row=True) if lists else {}
     except ValueError:
         return {}
     return roles if roles.get("item") in lists else {}

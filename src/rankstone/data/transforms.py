@@ -164,11 +164,11 @@ def _without_excluded(run: Mapping[Any, Any], seen: Columns) -> tuple[dict[Any, 
     return out, count
 
 
-def own_items(run: Mapping[Any, Any] | Columns | Lists) -> Columns:
+def own_items(run: Mapping[Id, Items] | Columns | Lists) -> Columns:
     """The query's own document per query, to be excluded: the item with the query's id."""
     if isinstance(run, Mapping):
-        query, items = as_column("query", list(run)), next((own for own in run.values() if own), ())
-        item = as_column("item", list(items)[:1])
+        first: Any = next((own for own in run.values() if own), ())
+        query, item = as_column("query", list(run)), as_column("item", list(first)[:1])
     elif run.query is None:
         raise InputError("exclude='self' needs queries with ids; rs.lists(..., query=...) has them")
     else:
