@@ -82,7 +82,7 @@ def corpora(row):
 ORDERS = ("item_desc", "item_asc", "input", "reverse_input", "optimistic", "pessimistic")
 SHARED = ("group_end", "group_mean")
 AVERAGED = ("expected", *SHARED)
-THRESHOLDS = (1, 2, ">0", 0, "all")
+THRESHOLDS = (1, 2, ">0", 0, "all", "relative")
 KS = (None, 1, 3, 12)
 ODD_GAINS = {-2: 2.0, -1: -1.0, 0: 0.25, 0.25: 1.0, 0.5: 0.0, 1: 0.5, 1.5: 4.0, 2: -0.5, 3: 1.0, 4: 0.75}
 MORE = {"recall": (0.35,), "gain": (ODD_GAINS,)}  # 0.35 of three items is where 0.9 of an item is not enough
