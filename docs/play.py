@@ -73,7 +73,12 @@ def _discount_total(to: Tables, one: Expression, depth: Operand) -> Operand:
 class Listed(Tables):
     """One list, and k is not known yet."""
 
-    operations: ClassVar[Any] = {**OPERATIONS, "column": _column, "discount_total": _discount_total}
+    operations: ClassVar[Any] = {
+        **OPERATIONS,
+        "column": _column,
+        "discount_total": _discount_total,
+        "is_repeat": lambda to, one, place: to.tree.of(0.0),  # a list of the page has each item once
+    }
 
 
 class Compiled(NamedTuple):

@@ -210,6 +210,13 @@ def test_threshold_by_the_grades_of_returned_items():
     assert rs.metrics.num_rel(["a", "b"], truth=truth, threshold="relative", unjudged="only_returned") == 1
 
 
+def test_clipped_relevance_reads_no_threshold():
+    truth = {"a": 2, "b": 1, "c": 0.5}
+    for threshold in (2, ">1", "relative"):
+        assert rs.metrics.num_rel(["b", "a"], truth=truth, threshold=threshold, relevance="clipped") == 2.5
+        assert rs.rr(["b", "a"], truth=truth, threshold=threshold, relevance="clipped") == 1
+
+
 def test_a_half_is_rounded_to_the_even_decimal_or_up():
     truth, run = {"q": list(range(8))}, {"q": [0]}
     values = [

@@ -361,7 +361,7 @@ class TestSafe:
 
     def test_one_file(self, address: str, play: Any) -> None:
         text = play.page()
-        assert len(text.encode()) < 700_000
+        assert len(text.encode()) < 1_000_000  # it grows with the conventions; what they share is there once
         assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", text)
         assert "default-src 'none'" in text
 

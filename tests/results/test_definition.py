@@ -120,7 +120,7 @@ def test_every_value_of_a_choice_has_a_meaning(name):
     values = (*choice.allowed, *((...,) if choice.numbers or not choice.allowed else ()))
     assert all(choice.labels.get(value) for value in values), values
     assert {*choice.labels} == {*values} | ({None} if name in ("default_k", "query_digits", "digits") else set()) | (
-        {"all"} if name == "threshold" else set()
+        {"all", "relative"} if name == "threshold" else set()
     )
 
 

@@ -80,8 +80,9 @@ def corpora(row):
 # -- tables of all pairs -------------------------------------------------------------------------------------
 
 ORDERS = ("item_desc", "item_asc", "input", "reverse_input", "optimistic", "pessimistic")
-AVERAGED = ("expected", "group_end", "group_mean")
-THRESHOLDS = (1, 2, ">0", 0, "all")
+SHARED = ("group_end", "group_mean")
+AVERAGED = ("expected", *SHARED)
+THRESHOLDS = (1, 2, ">0", 0, "all", "relative")
 KS = (None, 1, 3, 12)
 ODD_GAINS = {-2: 2.0, -1: -1.0, 0: 0.25, 0.25: 1.0, 0.5: 0.0, 1: 0.5, 1.5: 4.0, 2: -0.5, 3: 1.0, 4: 0.75}
 MORE = {"recall": (0.35,), "gain": (ODD_GAINS,)}  # 0.35 of three items is where 0.9 of an item is not enough
@@ -104,6 +105,8 @@ def choices_of(row):
 def refused(one, other):
     """Do two values not go together, each a name and a value."""
     together = {one, other}
+    if any(name == "unjudged_gain" and value for name, value in together):
+        return ("unjudged", "only_returned") in together or any(("ties", value) in together for value in SHARED)
     if ("unjudged", "only_returned") not in together:
         return False
     return ("truth_depth", "k") in together or any(("threshold", value) in together for value in (0, "all"))
@@ -136,11 +139,11 @@ def all_pairs(values, refuse=lambda one, other: False):
         yield {name: values[name][at] for name, at in row}
 
 
-def beside_defaults(values, defaults):
+def beside_defaults(values, defaults, refuse):
     """Rows of any two values that are no defaults, with all other names at their defaults, where nothing hides them."""
     others = [(name, value) for name, some in values.items() for value in some if value != defaults.get(name, some[0])]
     for one, other in itertools.combinations(others, 2):
-        if one[0] != other[0]:
+        if one[0] != other[0] and not refuse(*map(_hashable, (one, other))):
             yield {**defaults, **dict((one, other))}
 
 
@@ -158,7 +161,8 @@ def table(row):
     """Rows of parameters and choices: pairs beside the defaults, then pairs beside anything."""
     parameters, choices = parameters_of(row), choices_of(row)
     near = {name: choices[name] for name in ("unjudged",) if name in choices}
-    made = [*beside_defaults({**parameters, **near}, row.defaults), *all_pairs({**parameters, **choices}, refused)]
+    pairs = beside_defaults({**parameters, **near}, row.defaults, refused)
+    made = [*pairs, *all_pairs({**parameters, **choices}, refused)]
     return [[{name: row[name] for name in some if name in row} for some in (parameters, choices)] for row in made]
 
 
@@ -174,7 +178,6 @@ def test_all_pairs_are_there():
 
 # -- both opinions -------------------------------------------------------------------------------------------
 
-SHARED = ("group_end", "group_mean")
 REFUSAL = r"the value is undefined|negative|not a probability|the gain table does not map grade 0 to gain 0"
 
 
@@ -218,8 +221,10 @@ def has_no_closed_form(metric, params, choices):
         return False
     in_part = choices.get("relevance") == "clipped" and name == "ap"
     cut_truth = choices.get("truth_depth") == "k" and name == "hit_rate"
-    of_found = params.get("divisor") == "found" or params.get("terms") == "mean"
-    return in_part or cut_truth or of_found or params.get("term_digits") is not None
+    divisors = {params.get("divisor"), params.get("precision_divisor")}
+    of_found = divisors & {"found", "judged"} or params.get("terms") == "mean" or params.get("misses") == "undefined"
+    repeats = params.get("ideal") == "repeats"
+    return bool(in_part or cut_truth or of_found or repeats or params.get("term_digits") is not None)
 
 
 def compare(measure, metric, params, truth, run, choices):

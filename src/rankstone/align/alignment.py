@@ -42,7 +42,7 @@ class Relevance(NamedTuple):
         if threshold == "all":
             return cls(-math.inf, strict, credit, truth_depth)
         if threshold == "relative":
-            return cls(0.0, True, credit, truth_depth, relative=True)
+            return cls(0.0, True, credit, truth_depth, relative=credit != "clipped")  # which reads no threshold
         if isinstance(threshold, str):
             text = threshold.strip()
             strict = text.startswith(">") and not text.startswith(">=")

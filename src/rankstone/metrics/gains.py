@@ -365,6 +365,8 @@ def ndcg(
     >>> rs.ndcg([1, 3, 2, 6], truth=[1, 2, 4], k=2)
     0.6131471927654584
     """
+    if ideal == "repeats":
+        ranking.need_order()  # whatever the grades
     _check_grades(ranking, gain, negative)
     weigh = DISCOUNTS[discount]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal
 
@@ -17,10 +18,13 @@ _DIVISOR = Parameter(
         "k": "divided by k, also if fewer items are returned",
         "min(k,retrieved)": "divided by k, or by the number of returned items if that is smaller",
         "min(k,relevant)": "divided by k, or by the number of relevant items if that is smaller",
-        "judged": "divided by the number of judged items in the top k",
     },
 )
-PrecisionDivisor = Annotated[Literal["k", "min(k,retrieved)", "min(k,relevant)", "judged"], _DIVISOR]
+_JUDGED = {"judged": "divided by the number of judged items in the top k"}
+PrecisionDivisor = Annotated[
+    Literal["k", "min(k,retrieved)", "min(k,relevant)", "judged"],
+    replace(_DIVISOR, labels={**_DIVISOR.labels, **_JUDGED}),
+]
 ReturnedDivisor = Annotated[Literal["k", "min(k,retrieved)", "min(k,relevant)"], _DIVISOR]
 RecallDivisor = Annotated[
     Literal["relevant", "min(relevant,k)", "grades"],
