@@ -210,6 +210,11 @@ def nested(depth=100_000):
         (lambda: rs.evaluate(TRUTH, RUN, [["rr"]]), r"a metric is a name such as .*, not \['rr'\]"),
         (lambda: rs.explain(TRUTH, RUN, ["rr"], query="q"), r"a metric is a name such as .*, not \['rr'\]"),
         (lambda: rs.explain(TRUTH, (), "rr", query="q"), "explain one score"),
+        (lambda: rs.explain(TRUTH, RUN, "rr", query="q", threads={}), "threads must be a whole number, not {}"),
+        (
+            lambda: rs.evaluate(rs.lists([["a"]], query=[[1]]), rs.lists([["a"]], query=[[1]]), "rr"),
+            "the queries: .*list<item: int64>",
+        ),
         (lambda: rs.ndcg(gain={1: "x"}), "gain={1: 'x'}; give one number per entry"),
         (lambda: rs.rbp(p=10**400), "p=1000.* is larger than every float"),
         (lambda: rs.columns(query=None, item=["a"]), "columns have a query and an item"),
