@@ -62,9 +62,9 @@ nb::tuple bind_greedy(nb::handle queries, nb::handle items, nb::handle subtopic,
 
 void bind_cover(nb::module_& m) {
     m.def("spread_dicts", &bind_spread, "truth"_a.none());
-    m.def("item_columns", &bind_items, "query"_a.none(), "item"_a.none(), "codes"_a.none(), "threads"_a = 0);
+    m.def("item_columns", &bind_items, "query"_a.none(), "item"_a.none(), "codes"_a.none(), "threads"_a.none() = 0);
     m.def("fill_greedily", &bind_greedy, "queries"_a.none(), "items"_a.none(), "subtopic"_a.none(), "relevant"_a.none(),
-          "order"_a.none(), "alpha"_a, "weights"_a.none(), "threads"_a = 0);
+          "order"_a.none(), "alpha"_a, "weights"_a.none(), "threads"_a.none() = 0);
 }
 
 }  // namespace rankstone

@@ -236,7 +236,7 @@ void bind_program(nb::module_& m) {
     nb::class_<BoundProgram>(m, "Program")
         .def(nb::init<nb::handle, nb::handle, nb::handle, int, int, int, int, int>(), "steps"_a, "spaces"_a,
              "constants"_a, "registers"_a, "columns"_a, "tables"_a, "answers"_a, "faults"_a)
-        .def("run", &BoundProgram::run, "queries"_a, "columns"_a, "constants"_a, "tables"_a, "threads"_a = 0);
+        .def("run", &BoundProgram::run, "queries"_a, "columns"_a, "constants"_a, "tables"_a, "threads"_a.none() = 0);
     m.def("is_plain", [](nb::handle side) { return plain_side(side.ptr()).has_value(); }, "side"_a.none());
     nb::class_<Swift>(m, "Swift")
         .def_ro("sums", &Swift::sums)

@@ -168,16 +168,16 @@ private:
 
 void bind_stream(nb::module_& m) {
     nb::class_<BoundQueries>(m, "Queries")
-        .def(nb::init<nb::handle, nb::handle>(), "query"_a.none(), "threads"_a = 0)
-        .def("stretches", &BoundQueries::stretches, "query"_a.none(), "threads"_a = 0)
+        .def(nb::init<nb::handle, nb::handle>(), "query"_a.none(), "threads"_a.none() = 0)
+        .def("stretches", &BoundQueries::stretches, "query"_a.none(), "threads"_a.none() = 0)
         .def_prop_ro("first_rows", &BoundQueries::first_rows)
         .def_prop_ro("offsets", &BoundQueries::offsets)
         .def_prop_ro("rows", &BoundQueries::rows);
     nb::class_<BoundStream>(m, "Stream")
         .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle>(), "truth_query"_a.none(), "truth_item"_a.none(),
              "truth_grade"_a.none(), "how"_a)
-        .def("find", &BoundStream::find, "query"_a.none(), "item"_a.none(), "score"_a.none(), "threads"_a = 0)
-        .def("count", &BoundStream::count, "query"_a.none(), "item"_a.none(), "score"_a.none(), "threads"_a = 0)
+        .def("find", &BoundStream::find, "query"_a.none(), "item"_a.none(), "score"_a.none(), "threads"_a.none() = 0)
+        .def("count", &BoundStream::count, "query"_a.none(), "item"_a.none(), "score"_a.none(), "threads"_a.none() = 0)
         .def("result", &BoundStream::result, "how"_a)
         .def("truth", &BoundStream::truth)
         .def_prop_rw("finds", &BoundStream::finds, &BoundStream::set_finds)

@@ -158,7 +158,8 @@ std::optional<Column> strings_column(nb::handle object, const char* name) {
 void bind_text(nb::module_& m) {
     nb::class_<BoundText>(m, "Text")
         .def(nb::init<nb::handle, const char*, bool, bool, bool, bool, nb::handle>(), "text"_a, "fields"_a,
-             nb::kw_only(), "more"_a = false, "comments"_a = true, "blanks"_a = true, "utf8"_a = true, "threads"_a = 0)
+             nb::kw_only(), "more"_a = false, "comments"_a = true, "blanks"_a = true, "utf8"_a = true,
+             "threads"_a.none() = 0)
         .def("columns", &BoundText::columns);
     nb::class_<BoundStrings>(m, "Strings")
         .def("__len__", &BoundStrings::size)

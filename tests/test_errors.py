@@ -196,6 +196,8 @@ def nested(depth=100_000):
         (lambda: compared(seed="x"), "seed='x'; give a whole number"),
         (lambda: compared(population="x"), "population='x'; give a whole number of queries"),
         (lambda: compared(margin="x"), "margin='x'; give a number above 0"),
+        (lambda: rs.compare("x", {}, "rr"), "there is no run; a comparison needs two"),
+        (lambda: rs.compare("x", {}, "alpha_ndcg"), "there is no run; a comparison needs two"),
         (lambda: rs.compare("x", {"old": [], "new": []}, "rr"), r"runs\['old'\] is empty; give a run"),
         (lambda: rs.sample_size("x", 1), "must be numbers"),
         (
@@ -210,6 +212,11 @@ def nested(depth=100_000):
         (lambda: rs.evaluate(TRUTH, RUN, [["rr"]]), r"a metric is a name such as .*, not \['rr'\]"),
         (lambda: rs.explain(TRUTH, RUN, ["rr"], query="q"), r"a metric is a name such as .*, not \['rr'\]"),
         (lambda: rs.explain(TRUTH, (), "rr", query="q"), "explain one score"),
+        (lambda: rs.explain(TRUTH, RUN, "rr", query="q", threads={}), "threads must be a whole number, not {}"),
+        (
+            lambda: rs.evaluate(rs.lists([["a"]], query=[[1]]), rs.lists([["a"]], query=[[1]]), "rr"),
+            "the queries: .*list<item: int64>",
+        ),
         (lambda: rs.ndcg(gain={1: "x"}), "gain={1: 'x'}; give one number per entry"),
         (lambda: rs.rbp(p=10**400), "p=1000.* is larger than every float"),
         (lambda: rs.columns(query=None, item=["a"]), "columns have a query and an item"),
@@ -223,7 +230,12 @@ def nested(depth=100_000):
             lambda: rs.arrays.rr(scores=np.array([1, "x"], object), labels=np.ones(2)),
             "object is no type of numbers",
         ),
+        (lambda: rs.confusion(TRUTH, RUN, 1, catalogue=10**400), "catalogue=1000.*; give the number of items"),
         (lambda: rs.Stream({"q": None}, "rr"), "q"),
+        (
+            lambda: rs.Stream(TRUTH, "rr", threads=None).first_pass({"query": ["q"], "item": ["a"], "score": [1.0]}),
+            "threads must be a whole number, not None",
+        ),
         (lambda: rs.Online("rr", window=9).log_impression("u", [["a"]], time=1), "list 'u': ids must be hashable"),
         (
             lambda: rs.Online("rr", window=9).log_feedback("u", "a", 1, None),

@@ -182,6 +182,8 @@ def compare(
             truth, metrics, **rules, **inputs, **side, weights=weights, bounds=bounds or None, **choices
         )
     named = _named(runs)
+    if not named:
+        raise InputError("there is no run; a comparison needs two")
     metrics = DEFAULT_METRICS if metrics is None else metrics
     side_info, chosen = resolve_side_info(**side, metrics=metrics, choices=choices)  # files are read once
     plans = make_plans(metrics, convention, chosen)

@@ -272,7 +272,8 @@ def _matched(truth: Column, run: Column) -> tuple[Places, Places]:
     """Row of the run per query of the truth, or -1; and the rows of unjudged queries."""
     judged, returned = plain(truth), plain(run)
     for side, ids in (("truth", judged), ("run", returned)):
-        counts = pc.value_counts(ids)
+        with convertible("the queries"):
+            counts = pc.value_counts(ids)
         twice = counts.filter(pc.greater(counts.field("counts"), 1))
         if len(twice):
             query = twice[0]["values"].as_py()

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankstone.align.alignment import Floats
 from rankstone.conventions.convention import Convention
-from rankstone.errors import InputError, InputTypeError, show
+from rankstone.errors import InputError, InputTypeError, is_finite, show
 from rankstone.evaluate.evaluate import evaluate
 from rankstone.metrics.registry import Value
 from rankstone.metrics.registry import metrics as all_metrics
@@ -77,7 +77,7 @@ def confusion(
     tp, positives, relevant_items = (result.per_query[str(metric)] for metric in (hits, returned, relevant))
     cells = {"tp": tp, "fp": positives - tp, "fn": relevant_items - tp}
     if catalogue is not None:
-        if isinstance(catalogue, bool) or not isinstance(catalogue, (int, np.integer)):
+        if isinstance(catalogue, bool) or not isinstance(catalogue, (int, np.integer)) or not is_finite(catalogue):
             raise InputTypeError(f"catalogue={show(catalogue)}; give the number of items")
         cells["tn"] = catalogue - tp - cells["fp"] - cells["fn"]
         if (cells["tn"] < 0).any():

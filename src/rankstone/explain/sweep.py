@@ -16,7 +16,7 @@ from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import conventions
 from rankstone.conventions.plan import Plan, make_plan, make_plans
 from rankstone.data.source import Aligned, AlignOptions, Source
-from rankstone.errors import Advice, Hint, InputError, QueryError, some
+from rankstone.errors import Advice, Hint, InputError, InputTypeError, QueryError, some
 from rankstone.evaluate.checks import check_common_items, check_data, warn_unjudged
 from rankstone.evaluate.means import MetricResult, mean_from, outcome_of, range_of, span
 from rankstone.evaluate.values import measured, ratio_of, view_for
@@ -84,6 +84,8 @@ class Sweep:
     """A truth and a run, evaluated under many definitions."""
 
     def __init__(self, source: Source, threads: int = 0) -> None:
+        if not isinstance(threads, int):  # it is a part of the keys below
+            raise InputTypeError(f"threads must be a whole number, not {threads!r}")
         self._source, self._threads = source, threads
         self._aligned: dict[AlignOptions, Aligned] = {}
         self._by_plan: dict[tuple[AlignOptions, tuple[str, ...]], Aligned] = {}  # the same by options of plans
