@@ -152,7 +152,7 @@ def _one_role_each(role_map: RoleMap) -> RoleMap:
     return role_map
 
 
-def names_of(names: Any) -> Sequence[Any]:
+def names_of(names: object) -> Sequence[Any]:
     """The columns of a role: one, or several of a query."""
     return names if isinstance(names, (list, tuple)) else (names,)
 
