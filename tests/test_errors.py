@@ -231,7 +231,8 @@ def nested(depth=100_000):
         ),
         (lambda: rs.confusion(TRUTH, RUN, 1, catalogue=10**400), "catalogue=1000.*; give the number of items"),
         (lambda: rs.Accumulator("r2").update([["a"], 1], [1, 2]), "actual and predicted values: "),
-        (lambda: rs.evaluate(rs.lists([["b", b"\xf2y"]]), rs.lists([["a"]]), "rr"), "ids: 'utf-8' codec can't decode"),
+        (lambda: rs.evaluate(rs.lists([["b", b"\xf2y"]]), rs.lists([["a"]]), "rr"), "ids: invalid continuation byte"),
+        (lambda: rs.evaluate(pa.table({"query": [1], "item": [1]}), None, "rr", columns="x"), "pass columns by role"),
         (lambda: rs.Stream({"q": None}, "rr"), "q"),
         (
             lambda: rs.Stream(TRUTH, "rr", threads=None).first_pass({"query": ["q"], "item": ["a"], "score": [1.0]}),
