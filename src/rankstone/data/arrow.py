@@ -196,7 +196,8 @@ def as_arrow(column: Column) -> pyarrow.Array:
         return column
     if isinstance(column, np.ndarray) and column.dtype == np.int64 and column.flags.c_contiguous:
         return pyarrow.Array.from_buffers(pyarrow.int64(), len(column), [None, pyarrow.py_buffer(column)])
-    return pyarrow.array(column)
+    with convertible("a column"):
+        return pyarrow.array(column)
 
 
 def movable(column: Column) -> Column:
@@ -292,7 +293,8 @@ def encoded(column: Column) -> tuple[pyarrow.Array, NDArray[np.int64]]:
 
 def distinct(column: Column) -> Sequence[Any]:
     """The ids that occur, as Python values."""
-    return plain(column).unique().to_pylist()
+    with convertible("ids"):
+        return plain(column).unique().to_pylist()
 
 
 def text_array(words: Sequence[str]) -> pyarrow.Array:

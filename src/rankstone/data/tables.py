@@ -233,7 +233,7 @@ def predictions(
 ) -> tuple[Columns | Lists, Columns | Lists]:
     """The truth and the run of one table: a label and a score in each row, or two lists."""
     arrow = arrow_table(table)
-    if role_map is not None and role_map.keys() & {"truth", "run"}:
+    if isinstance(role_map, Mapping) and role_map.keys() & {"truth", "run"}:
         judged, returned = from_table(arrow, "truth", role_map), from_table(arrow, "run", role_map)
         check_two_sides(judged.names, returned.names, "the table")
         return judged, returned

@@ -17,6 +17,7 @@ from rankstone.align import state as saved
 from rankstone.align.state import State, locked
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Capabilities, Plan, alignments, check_supported
+from rankstone.data.arrow import convertible
 from rankstone.data.dicts import Dicts, OneList
 from rankstone.data.lists import Dense, is_sparse
 from rankstone.data.source import RunOnly, Source
@@ -188,7 +189,8 @@ class Accumulator(Resumable):
             return None
         ratings = [plan.metric.declaration.kind == "ratings" for plan in self.plans]
         if all(ratings) and not isinstance(truth, Mapping) and not isinstance(run, Mapping):
-            actual, predicted = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in (truth, run))
+            with convertible("actual and predicted values"):
+                actual, predicted = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in (truth, run))
             if actual.shape != predicted.shape:
                 raise InputError(f"{actual.size} actual values but {predicted.size} predictions")
             return Dense(predicted.reshape(1, -1), actual.reshape(1, -1))

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from rankstone.align.elementwise import ELEMENTWISE, Functions, Values
-from rankstone.errors import InputTypeError, QueryError
+from rankstone.errors import InputError, InputTypeError, QueryError
 
 Kind = Literal["number", "query", "item"]  # the same for all, one per query, one per item
 Operand: TypeAlias = "Expression | float | bool | str"  # a text names a parameter of the program
@@ -142,7 +142,7 @@ class Fault(NamedTuple):
 
     def error(self, query: int, value: float) -> Exception:
         problem = self.problem.format(value) if self.value is not None else self.problem
-        return QueryError(problem, query) if self.named else ValueError(problem)
+        return QueryError(problem, query) if self.named else InputError(problem)
 
 
 class Graph:
