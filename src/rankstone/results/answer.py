@@ -53,8 +53,9 @@ class Answer:
         if form == "latex":
             rows = render([row for row in self.table if row], form)
             return "\n".join([rows, *(f"% {line}" for line in wrapped([*title, *notes]))])
+        wide = min(width or WIDTH, WIDTH)
         lines = [line for rows, align in self._tables(width) for line in text_table(rows, align)]
-        return "\n".join([*title, *lines, *wrapped(notes, min(width or WIDTH, WIDTH))])
+        return "\n".join([*wrapped(title, wide), *lines, *wrapped(notes, wide)])
 
     def _tables(self, width: int | None) -> list[tuple[Rows, str]]:
         """The table in as many parts as the width asks for, and those below it, each with its alignment."""
