@@ -7,13 +7,35 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rankstone.data.arrow import convertible
 
 Rows = Sequence[Sequence[str]]  # the head first
 
 WIDTH = 100  # of notes, where the width of the terminal is unknown
+
+
+class Verdict(NamedTuple):
+    """How a verdict looks: a mark, so that it does not depend on colours, and the kind of its colour."""
+
+    mark: str
+    kind: str
+
+
+VERDICTS = {  # by the first word of a cell in the column `verdict`
+    "better": Verdict("\N{BLACK UP-POINTING TRIANGLE}", "good"), "passed": Verdict("\N{CHECK MARK}", "good"),
+    "worse": Verdict("\N{BLACK DOWN-POINTING TRIANGLE}", "bad"), "failed": Verdict("\N{BALLOT X}", "bad"),
+    "inconclusive": Verdict("?", "open"), "equivalent": Verdict("\N{ALMOST EQUAL TO}", "same"),
+    "identical": Verdict("=", "same"), "higher": Verdict("\N{UPWARDS ARROW}", "same"),
+    "lower": Verdict("\N{DOWNWARDS ARROW}", "same"),
+}  # fmt: skip
+
+
+def verdict_of(text: str) -> Verdict | None:
+    """How a cell or a title looks whose first word is a verdict."""
+    word = re.search(r"\w+", text)
+    return VERDICTS.get(word[0].lower()) if word else None
 
 
 @dataclass(frozen=True)
