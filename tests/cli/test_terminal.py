@@ -1,5 +1,8 @@
 """What a person sees in a terminal: colours, hints, help."""
 
+import io
+import re
+
 import pytest
 
 from rankstone.cli.commands import COMMANDS, main
@@ -20,19 +23,102 @@ def files(tmp_path, monkeypatch):
     return "compare", "t.qrels", "old.run", "new.run", "-m", "rr"
 
 
-def test_verdicts_are_coloured_in_a_terminal(files, capsys, monkeypatch):
-    monkeypatch.delenv("NO_COLOR", raising=False)
+class Terminal(io.TextIOWrapper):
+    """Standard output that is a terminal, of some encoding."""
+
+    def __init__(self, encoding="utf-8"):
+        super().__init__(io.BytesIO(), encoding, write_through=True)
+
+    def isatty(self):
+        return True
+
+    @property
+    def text(self):
+        return self.buffer.getvalue().decode(self.encoding)
+
+
+@pytest.fixture
+def printed(monkeypatch):
+    """What a command prints on a terminal."""
+
+    def run(words, encoding="utf-8", **environment):
+        terminal = Terminal(encoding)
+        with monkeypatch.context() as patch:
+            for name in ("NO_COLOR", "TERM", "COLUMNS"):
+                patch.delenv(name, raising=False)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            patch.setattr("sys.stdout", terminal)
+            assert main(words) == 0
+        return terminal.text
+
+    return run
+
+
+def test_verdicts_are_coloured_in_a_terminal(files, printed, capsys):
     assert main(files) == 0
     plain = capsys.readouterr().out
     assert "\x1b" not in plain  # no terminal
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    assert main(files) == 0
-    coloured = capsys.readouterr().out
-    assert coloured.count("\x1b[32mbetter\x1b[0m") == 1  # the verdict, not the column of that name
-    for words, environment in ((["--no-color"], ""), ([], "1")):
-        monkeypatch.setenv("NO_COLOR", environment)
-        assert main([*files, *words]) == 0
-        assert "\x1b" not in capsys.readouterr().out
+    coloured = printed(files, COLUMNS="200")
+    assert coloured.count("\x1b[32m\u25b2 better\x1b[0m") == 1  # the verdict, not the column of that name
+    assert coloured.startswith("\x1b[1mmetric")
+    assert "\x1b[2m20 queries;" in coloured
+    for words, environment in ((["--no-color"], {}), ([], {"NO_COLOR": "1"}), ([], {"TERM": "dumb"})):
+        assert printed([*files, *words], COLUMNS="200", **environment) == plain
+
+
+def test_no_marks_where_the_terminal_has_no_letters_for_them(files, printed):
+    text = printed(files, "ascii")
+    assert "\x1b[32mbetter " in text
+    assert "?" not in text
+    long = ["compare", "t.qrels", "retrieval_model_one=old.run", "retrieval_model_two=new.run", "-m", "rr"]
+    assert re.search(r"retr\w*\?\w*two", printed(long, "ascii", COLUMNS="80"))
+
+
+def test_the_verdict_and_the_adjusted_p_are_in_the_first_of_two_tables(files, printed):
+    words = ["compare", "t.qrels", "popular=old.run", "neighbours=new.run", "-m", "ndcg@10", "--baseline", "popular"]
+    lines = printed(words, COLUMNS="80", NO_COLOR="1").split("\n")
+    heads = [line.split() for line in lines if line.startswith("metric")]
+    assert heads == [
+        ["metric", "run", "mean", "difference", "verdict", "95", "%", "interval", "adjusted"],
+        ["metric", "run", "p", "better", "same", "worse"],
+    ]
+    assert max(map(len, lines)) <= 80
+    assert re.search("verdict.*adjusted +better +same +worse\n", printed(words, COLUMNS="120", NO_COLOR="1"))
+
+
+def test_long_names_are_shortened_in_the_middle_and_noted(files, printed):
+    long = ["retrieval_model_large_seed_1", "retrieval_model_large_seed_2"]
+    words = ["compare", "t.qrels", f"{long[0]}=old.run", f"{long[1]}=new.run", "-m", "ndcg@10"]
+    text = printed(words, COLUMNS="80", NO_COLOR="1")
+    first, *_ = text.split("metric")[1:]
+    assert "adjusted" in first
+    assert max(map(len, text.split("\n"))) <= 80
+    for name in long:
+        short = next(line for line in text.split("\n") if line.endswith(f": {name}")).partition(":")[0]
+        assert short in first
+        assert "\N{HORIZONTAL ELLIPSIS}" in short
+        assert short[0] == "r"
+        assert short[-1] == name[-1]
+    assert "\N{HORIZONTAL ELLIPSIS}" not in printed(words, COLUMNS="200")
+
+
+def test_names_that_would_look_the_same_are_not_shortened(files, printed):
+    names = [f"retrieval_model_{seed}_large_of_the_year" for seed in (1, 2)]
+    words = ["compare", "t.qrels", f"{names[0]}=old.run", f"{names[1]}=new.run", "-m", "ndcg@10"]
+    assert "\N{HORIZONTAL ELLIPSIS}" not in printed(words, COLUMNS="80")
+
+
+@pytest.mark.parametrize("command", ["metrics", "conventions"])
+def test_long_lists_fit_the_terminal(command, printed, capsys):
+    text = printed([command], COLUMNS="80")
+    plain = re.sub(r"\x1b\[\d+m", "", text)
+    assert max(map(len, plain.split("\n"))) <= 80
+    assert main([command]) == 0
+    rows = capsys.readouterr().out
+    assert max(map(len, rows.split("\n"))) > 100  # a row each, where there is no terminal
+    words = [{word for word in shown.split() if not word.startswith("---")} for shown in (plain, rows)]
+    assert words[0] == words[1]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -253,7 +254,7 @@ def test_html(result):
 
 
 def test_html_has_no_line_breaks_of_a_terminal(result):
-    notes = result._repr_html_().partition("<small>")[2].split("<br>")
+    notes = re.search("<p>(.*?)</p>", result._repr_html_())[1].split("<br>")
     answer = result._answer()
     assert len(notes) == len(answer.notes) <= 3
     assert not any(note.startswith(" ") for note in notes)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rankstone.align.ties import COUNTED
 from rankstone.cli.input import check_stdin, format_of, named, report_skipped, roles_for, truth_of
-from rankstone.cli.options import Add, UsageError, choices_of, screen, share, share_reading, usage
+from rankstone.cli.options import Add, UsageError, choices_of, share, share_reading, show, usage
 from rankstone.data.files import all_same_ids, format_of_file, read_run
 from rankstone.data.formats import FORMATS, listed, named_format
 from rankstone.fusion.fuse import fuse
@@ -81,7 +81,7 @@ def run_fuse(arguments: argparse.Namespace) -> None:
     target = arguments.output or "-"
     fused.write(target, arguments.to_format or ("trec" if target == "-" else None), tag=arguments.tag)
     if target != "-" and not arguments.quiet:
-        print(fused.render(verbose=True, width=screen()))
+        show(fused._answer(), arguments, verbose=True)
 
 
 def run_pool(arguments: argparse.Namespace) -> None:
@@ -94,7 +94,7 @@ def run_pool(arguments: argparse.Namespace) -> None:
     if arguments.output:
         pooled.write(arguments.output, arguments.to_format or ("trec" if arguments.output == "-" else None))
     if arguments.output != "-" and not arguments.quiet:
-        print(pooled.render(width=screen()))
+        show(pooled._answer(), arguments)
 
 
 def run_convert(arguments: argparse.Namespace) -> None:
