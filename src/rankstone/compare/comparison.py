@@ -19,7 +19,7 @@ from rankstone.compare.caveats import Caveat
 from rankstone.compare.config import Groups, Rules, make_rules
 from rankstone.compare.differences import Difference, Experiment
 from rankstone.compare.pairing import Paired
-from rankstone.compare.summary import answer_of
+from rankstone.compare.summary import answer_of, headline_of
 from rankstone.errors import InputError, InputTypeError
 from rankstone.metrics.registry import Value, parse_all
 from rankstone.results.answer import Answer, queries
@@ -254,6 +254,11 @@ class Comparison(Records[Difference]):
     def verdicts(self) -> dict[tuple[str, ...], str]:
         """Verdicts by run and metric."""
         return self._by_key(lambda of: of.verdict)
+
+    @property
+    def headline(self) -> str:
+        """The verdicts in a few sentences."""
+        return headline_of(self._experiment)
 
     @property
     def notes(self) -> list[str]:

@@ -103,10 +103,11 @@ class Answer:
         parts = self._parts(screen)
         names = {short: name for part in parts for short, name in part.names.items()}
         notes = [*self._notes(verbose, more), *(f"{short}: {name}" for short, name in names.items())]
+        wide = min(screen.width or WIDTH, WIDTH)
         return "\n".join([
-            *([screen.verdict(self.title, "head")] if self.title else []),
+            *(screen.verdict(line, "head") for line in wrapped([self.title], wide)),
             *(line for part in parts for line in text_table(part.rows, part.align, part.gap, screen)),
-            *(screen.ink("note", line) for line in wrapped(notes, min(screen.width or WIDTH, WIDTH))),
+            *(screen.ink("note", line) for line in wrapped(notes, wide)),
         ])  # fmt: skip
 
     def _notes(self, verbose: bool, more: str) -> list[str]:
