@@ -61,7 +61,8 @@ def test_verdicts_are_coloured_in_a_terminal(files, printed, capsys):
     assert "\x1b" not in plain  # no terminal
     coloured = printed(files, COLUMNS="200")
     assert coloured.count("\x1b[32m\u25b2 better\x1b[0m") == 1  # the verdict, not the column of that name
-    assert coloured.startswith("\x1b[1mmetric")
+    assert coloured.startswith("\x1b[1mnew is better than old")
+    assert "\n\x1b[1mmetric" in coloured
     assert "\x1b[2m20 queries;" in coloured
     for words, environment in ((["--no-color"], {}), ([], {"NO_COLOR": "1"}), ([], {"TERM": "dumb"})):
         assert printed([*files, *words], COLUMNS="200", **environment) == plain
@@ -71,7 +72,7 @@ def test_no_marks_where_the_terminal_has_no_letters_for_them(files, printed):
     text = printed(files, "ascii")
     assert "\x1b[32mbetter " in text
     assert "?" not in text
-    long = ["compare", "t.qrels", "retrieval_model_one=old.run", "retrieval_model_two=new.run", "-m", "rr"]
+    long = ["compare", "t.qrels", "one=old.run", f"retrieval_model_{'x' * 20}_two=new.run", "-m", "rr"]
     assert re.search(r"retr\w*\?\w*two", printed(long, "ascii", COLUMNS="80"))
 
 

@@ -560,5 +560,5 @@ def _narrow(row: Sequence[str]) -> list[list[str]]:
     """The row with a long list of conventions on several lines."""
     import textwrap
 
-    first, *more = textwrap.wrap(row[0], 50, break_on_hyphens=False)
+    first, *more = textwrap.wrap(row[0], 46, break_on_hyphens=False)
     return [[first, *row[1:]], *([line, "", ""] for line in more)]

@@ -338,7 +338,7 @@ class ConventionDifference(Readable):
             counts = ["-" if row.queries is None else str(row.queries)] * mean
             table.append([row.choice, _word(row.first), _word(row.second), *map(signed, numbers), *counts])
         blank = [""] * (len(table[0]) - 4)
-        table += [[], ["", *map("{:.4f}".format, self.values), signed(self.difference), *blank]]
+        table += [*[[]] * bool(self.effects), ["", *map("{:.4f}".format, self.values), signed(self.difference), *blank]]
         notes = []
         if varying:
             notes.append(

@@ -123,13 +123,14 @@ class Answer:
             return []
         if screen.marks:
             rows = [rows[0], *([_marked(*cell) for cell in zip(rows[0], row, strict=False)] for row in rows[1:])]
-        if self.turns and width_of(rows) > width:
-            turned = [list(column) for column in zip(*rows, strict=True)]
-            rows = rows if width_of(turned) > width else [["run", *turned[0][1:]], *turned[1:]]
-        parts = [_Part(rows, self._sides(rows))]
+        tables = [_Part(rows, self._sides(rows))]
         if width_of(rows) > width:
-            parts = _cut(parts[0], width, self) if self.fixed else [_folded(parts[0], int(width))]
-        return [*parts, *(part for answer in self.below for part in answer._parts(screen))]
+            if self.turns:
+                head, *body = map(list, zip(*rows, strict=True))
+                tables.append(_Part([["run", *head[1:]], *body], self._sides(body)))
+            each = (_cut(table, int(width), self) if self.fixed else [_folded(table, int(width))] for table in tables)
+            tables = min(each, key=len)
+        return [*tables, *(part for answer in self.below for part in answer._parts(screen))]
 
     def _sides(self, rows: Rows) -> str:
         return self.align.ljust(len(rows[0]), ">")
@@ -237,15 +238,15 @@ def _marked(column: str, cell: str) -> str:
     return f"{look.mark} {cell}" if look else cell
 
 
-def _cut(part: _Part, width: float, answer: Answer) -> list[_Part]:
+def _cut(part: _Part, width: int, answer: Answer) -> list[_Part]:
     """The table in parts of fewer columns, each with the fixed ones; set closer and with short names first."""
     align, fixed = part.align, [*range(answer.fixed)]
     first = [at for at, name in enumerate(part.rows[0]) if name not in answer.later]
     long = [at for at in fixed if _width(part.rows, [at]) > _LONG]
-    rest = width - len(first) - _width(part.rows, [at for at in first if at not in long], 1)
+    rest = width - len(long) - _width(part.rows, [at for at in first if at not in long], 1)
     rows, names = part.rows, part.names
     if long and _width(rows, first, 1) > width:
-        rows, names = _shortened(rows, long, max(_SHORT, int(rest) // len(long)))
+        rows, names = _shortened(rows, long, max(_SHORT, rest // len(long)))
     gap = 1 if _width(rows, first) > width else 2
     parts = [fixed]
     for at in sorted(range(len(fixed), len(align)), key=lambda at: at not in first):
