@@ -1,11 +1,16 @@
 """What a person sees in a terminal: colours, hints, help."""
 
 import io
+import os
 import re
+import shlex
 
 import pytest
 
+import rankstone as rs
 from rankstone.cli.commands import COMMANDS, main
+
+from .test_leaderboard import task_result
 
 TRUTH = "".join(f"q{number} 0 a 1\n" for number in range(20))
 
@@ -141,6 +146,59 @@ def test_help_has_an_example_and_readable_words(name, capsys):
         main([*name.split(), "--help"])
     text = capsys.readouterr().out
     assert end.value.code == 0
-    assert f"Example: rankstone {name.split()[0]}" in " ".join(text.split())
+    assert f"\nExamples:\n  rankstone {name.split()[0]}" in text
+    assert text.startswith(f"usage: rankstone {name} ")
+    assert text.index("\n\n") < 200  # the usage has what is needed, not all options
     for letter in "MFPXDW":
         assert f" {letter} " not in text.replace("\n", " "), f"a metavar of one letter: {letter}"
+
+
+EXAMPLES = [line for row in COMMANDS.values() for line in row.example.splitlines()]
+
+
+@pytest.fixture
+def example_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text(TRUTH.replace("q", "10"))
+    for name, item in (("a.run", "b"), ("b.run", "c"), ("new.run", "c")):
+        (tmp_path / name).write_text(run_of(item).replace("q", "10"))
+    (tmp_path / "gates.toml").write_text(
+        'truth = "qrels.txt"\nbaseline = "a.run"\ncandidate = "b.run"\n[[gate]]\nmetric = "ap"\nnot_worse_than = 0.1\n'
+    )
+    (tmp_path / "results" / "org__a").mkdir(parents=True)
+    (tmp_path / "results" / "org__a" / "T1.json").write_text(task_result("T1", 0.5))
+    rs.evaluate("qrels.txt", "a.run").write("a.parquet")
+
+
+@pytest.mark.parametrize("line", EXAMPLES)
+def test_examples_of_the_help_run(line, example_files, capsys):
+    if line.startswith('rankstone sql "'):
+        pytest.importorskip("duckdb")
+    assert main(shlex.split(line)[1:]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert captured.out or os.path.getsize(line.split()[-1])
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("compare t.qrels old.run new.run --basline old", "argument '--basline'; did you mean '--baseline'?"),
+        ("compare t.qrels old.run new.run --test student", "unknown value 'student'; there are t, randomization"),
+        ("pool old.run", "required: --depth"),
+        ("fuse old.run new.run --method comb_sun", "unknown value 'comb_sun'; did you mean 'comb_sum'"),
+    ],
+)
+def test_what_is_wrong_with_the_words_is_one_line(words, error, files, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(words.split())
+    message = capsys.readouterr().err
+    assert error in message
+    assert message.count("\n") == 1
+    assert message.endswith(f" (rankstone {words.split()[0]} --help)\n")
+
+
+def test_an_unknown_dialect_is_bad_usage(capsys):
+    for words in ("sql text -m ap", "sql macros"):
+        assert main([*words.split(), "--dialect", "bigqery"]) == 2
+        assert "did you mean 'bigquery'?" in capsys.readouterr().err

@@ -10,6 +10,8 @@ from rankstone.cli.input import check_stdin, format_of, named, report_skipped, r
 from rankstone.cli.options import Add, UsageError, choices_of, share, share_reading, show, usage
 from rankstone.data.files import all_same_ids, format_of_file, read_run
 from rankstone.data.formats import FORMATS, listed, named_format
+from rankstone.data.lines import head_of
+from rankstone.data.trec import LAYOUTS
 from rankstone.fusion.fuse import fuse
 from rankstone.fusion.fusion_choices import PRESETS, decide, find_preset
 from rankstone.fusion.fusion_methods import NORMS, methods
@@ -121,6 +123,9 @@ def _kind(source: str, to_format: str | None) -> str:
     for form in (named_format(to_format), None if source == "-" else format_of_file(source)):
         if form is not None and len(form.kinds) == 1:
             return form.kinds[0]
+    first = len(head_of(source).partition(b"\n")[0].split()) if form is FORMATS["trec"] else 0
+    for kind in (kind for kind, layout in LAYOUTS.items() if len(layout.fields) == first):
+        return kind
     raise UsageError(f"{source} could be a truth or a run; pass --kind truth or --kind run")
 
 

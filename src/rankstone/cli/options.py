@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankstone.errors import InputError
+from rankstone.metrics.declaration import some_of
 
 if TYPE_CHECKING:
     from rankstone.results.answer import Answer, Screen
@@ -68,10 +69,10 @@ def share(add: Add, *options: str) -> None:
 
 def share_reading(add: Add) -> None:
     """Add what says how to read files."""
-    from rankstone.data.formats import FORMATS, listed
+    from rankstone.data.formats import FORMATS
 
     share(add, "--columns")
-    formats = f"format of the files: {listed(FORMATS)}; run=trec for one side [default: by content]"
+    formats = f"format of the files: {some_of(list(FORMATS))}; run=trec for one side [default: by content]"
     add("--from-format", dest="format", metavar="FORMAT", action="append", default=[], help=formats)
 
 
