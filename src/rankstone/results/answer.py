@@ -354,9 +354,9 @@ def text_table(rows: Rows, align: str, gap: int = 2, screen: Screen = Screen()) 
 
 # Colours are mixed with that of the page's text, so that they suit light and dark pages.
 _STYLE = (
-    ".rankstone{font-variant-numeric:tabular-nums}.rankstone table{border-collapse:collapse;margin:0 0 .4em}"
-    ".rankstone caption{caption-side:top;text-align:left;font-weight:600;padding:.3em 0;color:inherit}"
-    ".rankstone :is(th,td){padding:.3em .8em;border:0;background:none;white-space:nowrap}"
+    ".rankstone{font-variant-numeric:tabular-nums;overflow-x:auto}.rankstone strong{display:block;margin:.3em 0}"
+    ".rankstone table{border-collapse:collapse;margin:.2em 0 .4em;font-size:.92em}"
+    ".rankstone :is(th,td){padding:.25em .5em;border:0;background:none;white-space:nowrap}"
     ".rankstone th{border-bottom:1px solid currentColor}"
     ".rankstone td{border-bottom:1px solid color-mix(in srgb,currentColor 15%,transparent)}"
     ".rankstone :is(p,details){margin:.2em 0;font-size:.85em;opacity:.8}.rankstone summary{cursor:pointer}"
@@ -385,10 +385,10 @@ def html_table(answer: Answer) -> str:
         )
 
     rows = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in body if row)
-    caption = f"<caption>{escape(answer.title)}</caption>" if answer.title else ""
+    title = f"<strong>{escape(answer.title)}</strong>" if answer.title else ""
     notes, definitions = ("<br>".join(map(escape, lines)) for lines in (answer.notes, answer.definitions))
     return (
-        f"<div class='rankstone'><style>{_STYLE}</style><table>{caption}<thead><tr>{cells(head, 'th')}</tr></thead>"
+        f"<div class='rankstone'><style>{_STYLE}</style>{title}<table><thead><tr>{cells(head, 'th')}</tr></thead>"
         f"<tbody>{rows}</tbody></table>{notes and f'<p>{notes}</p>'}"
         f"{definitions and f'<details><summary>Definitions</summary>{definitions}</details>'}</div>"
     )
