@@ -1,4 +1,4 @@
-"""The notebook runs from top to bottom, and shows what is saved in it: `python -m tests.examples.test_notebook` saves it."""
+"""The notebook runs, and shows what is saved in it; `python -m tests.examples.test_notebook` saves what it shows."""
 
 import os
 import sys

@@ -483,7 +483,7 @@ def test_an_order_that_a_package_does_not_define_is_said_where_ties_decide():
 
 
 def test_html_of_verdicts():
-    """A chip has a mark and the word, so that it does not depend on its colour; names are text, and styles stay inside."""
+    """A chip has a mark and the word, not only a colour; names are text, and the style is of these tables only."""
     truth = {query: {"a": 1} for query in range(20)}
     good, bad = ({query: [*order] for query in truth} for order in ("ab", "ba"))
     compared = rs.compare(truth, {"<i>": bad, "better": good, "worse": bad}, "rr", baseline="<i>")
