@@ -55,13 +55,9 @@ def describe_compare(add: Add) -> None:
     add("runs", metavar="[NAME=]RUN", nargs="*", help=runs)
     share_input(add)
     add("--baseline", metavar="NAME", help="the run that all others are compared with; else all pairs")
-    add("--test", default="t", type=_canonical(TESTS), choices=TESTS, help=f"{', '.join(TESTS)} [default: t]")
-    add(
-        "--correction",
-        type=_canonical(CORRECTIONS),
-        choices=CORRECTIONS,
-        help=f"for many comparisons: {', '.join(CORRECTIONS)}",
-    )
+    tests, corrections = f"{', '.join(TESTS)} [default: t]", f"for many comparisons: {', '.join(CORRECTIONS)}"
+    add("--test", default="t", type=_canonical(TESTS), choices=TESTS, metavar="NAME", help=tests)
+    add("--correction", type=_canonical(CORRECTIONS), choices=CORRECTIONS, metavar="NAME", help=corrections)
     add("--confidence", type=float, default=0.95, metavar="LEVEL", help="of intervals and verdicts [default: 0.95]")
     add(
         "--margin",

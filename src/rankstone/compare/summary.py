@@ -32,6 +32,7 @@ def answer_of(data: Experiment, slices: Answer | None) -> Answer:
         definitions=[*defined, origin],
         align="".join("<" if name in _TEXTS else ">" for name in table[0]),
         fixed=2 if data.baseline is not None else 3,
+        later=(*_BOUNDS, "p", "better", "same", "worse"),
         below=() if slices is None else (slices,),
         tips={definition.metric: definition.cite for definition in definitions},
         paper=_paper(data, defined, origin),
