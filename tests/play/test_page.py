@@ -163,7 +163,7 @@ class TestNumbers:
     def test_no_number_and_no_metric(self, open_page: Opener) -> None:
         page = open_page(fragment("a\nb", "a 0\nb 0", 2, **{"with": "rankstone,rectools,implicit,python-recsys"}))
         assert number(page, "ap@2", "rectools") == "\N{NOT EQUAL TO} \N{EN DASH}"
-        assert number(page, "auc@2", "implicit") == "n/a"
+        assert number(page, "auc@2", "implicit") == "\N{EN DASH}"
         assert number(page, "recall@2", "python-recsys") == "\N{NOT EQUAL TO} error"
 
 
