@@ -129,7 +129,7 @@ def pictures() -> dict[str, str]:
             speed(),
             [
                 "Same numbers from the same data on 2 cores of an AMD EPYC; benchmarks/README.md has them all.",
-                "Grey: not the fastest. For one query at a time, a kept pytrec_eval evaluator takes a third of the time.",
+                "Grey: not the fastest; one query at a time, a kept pytrec_eval evaluator takes a third of the time.",
             ],
         ),
     }

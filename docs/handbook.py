@@ -68,9 +68,14 @@ def pages() -> dict[str, str]:
         "conventions/index.md": _conventions_index(),
         **{f"conventions/{name}.md": _convention(one) for name, one in rs.conventions.items()},
         "same-name.md": _same_name(),
-        "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "]("),
+        "changelog.md": _changelog(),
         **reference.pages(),
     }
+
+
+def _changelog() -> str:
+    title, _, text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").partition("\n")
+    return "\n".join([*_front(title.removeprefix("# "), 0.3), text.replace("](docs/", "](")])
 
 
 def _front(title: str, boost: float) -> list[str]:
@@ -289,7 +294,7 @@ def _convention(one: rs.authoring.Convention) -> str:
     table = ["| choice | here | about |", "|---|---|---|", *map(cell_safe, said), ""]
     return "\n".join(
         [
-            *_front(f"{one.name} convention{''.join(f' ({name})' for name in one.aliases)}", 2),
+            *_front(f"{one.name} convention{''.join(f' ({name})' for name in one.aliases)}", 1.5),
             f"{one.summary[0].upper()}{one.summary[1:]}.",
             "",
             *([f"Compared with {one.library}.", ""] if one.library else []),
@@ -484,6 +489,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Point links at the generated pages; run the Python blocks of a page that has pictures, and draw these."""
     if page.file.src_path == "index.md":
         page.meta["hide"] = ["navigation", "toc"]
+    if page.file.src_path.startswith("moving/"):  # before the convention of the same tool
+        page.meta["search"] = {"boost": 2}
     markdown = _GENERATED.sub(_link, markdown)
     if "<!-- figure:" not in markdown:
         return markdown

@@ -211,6 +211,7 @@ class TestHandbook:
         ):
             assert f"\n# {title}\n" in pages[f"metrics/{name}.md"]
         assert "(sklearn)\n" in pages["conventions/scikit-learn.md"]
+        assert pages["metrics/ap.md"].startswith("---\nsearch: {boost: 4}\n---\n")  # before metrics with the word in it
         assert "| [`precision`](precision.md) | Precision | `hits(k) / k` |" in pages["metrics/index.md"]
 
     def test_figures_are_drawn(self, handbook: Any) -> None:
