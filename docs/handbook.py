@@ -286,7 +286,9 @@ def _conventions_index() -> str:
 
 
 def _convention(one: rs.authoring.Convention) -> str:
-    metrics = json.dumps(["precision@3", "recall@3", "ap@3", "ndcg@3"])
+    has = recorded.metrics_of(one.name) or COMPARED
+    metrics = json.dumps([f"{metric}@{K}" for metric in COMPARED if metric in has])
+    begins = one.summary if one.summary.startswith(one.name) else f"{one.summary[0].upper()}{one.summary[1:]}"
     example = RATED if one.choices.get("threshold") == ">3" else EXAMPLE  # else nothing would be relevant
     call = f'rs.evaluate(truth, run, metrics, convention="{one.name}")'
     code = f"import rankstone as rs\n\n{example}metrics = {metrics}\nprint({call})"
@@ -295,7 +297,7 @@ def _convention(one: rs.authoring.Convention) -> str:
     return "\n".join(
         [
             *_front(f"{one.name} convention{''.join(f' ({name})' for name in one.aliases)}", 1.5),
-            f"{one.summary[0].upper()}{one.summary[1:]}.",
+            f"{begins}.",
             "",
             *([f"Compared with {one.library}.", ""] if one.library else []),
             *_block(code),
