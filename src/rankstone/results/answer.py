@@ -34,10 +34,10 @@ VERDICTS = {  # by the first word of a cell in the column `verdict`
 _ANSI = {"good": 32, "bad": 31, "open": 90, "same": 36, "head": 1, "note": 2}
 
 
-def verdict_of(text: str) -> Verdict | None:
-    """How a cell or a title looks whose first word is a verdict."""
-    word = re.search(r"\w+", text)
-    return VERDICTS.get(word[0].lower()) if word else None
+def verdict_of(text: str, column: str = "verdict") -> Verdict:
+    """How a title, or a cell of a column, looks; empty if its first word is no verdict."""
+    word = re.search(r"\w+", text) if column == "verdict" else None
+    return VERDICTS.get(word[0].lower() if word else "", Verdict("", ""))
 
 
 class Screen(NamedTuple):
@@ -49,12 +49,11 @@ class Screen(NamedTuple):
 
     def ink(self, kind: str, text: str) -> str:
         """The text in the colour of its kind."""
-        return f"\x1b[{_ANSI[kind]}m{text}\x1b[0m" if self.colour and text else text
+        return f"\x1b[{_ANSI[kind]}m{text}\x1b[0m" if self.colour and kind else text
 
-    def verdict(self, text: str, kind: str = "") -> str:
-        """The text in the colour of its verdict, or of a kind if it has none."""
-        look = verdict_of(text)
-        return self.ink(look.kind if look else kind, text) if look or kind else text
+    def verdict(self, cell: str, column: str) -> str:
+        """A cell, if it is a verdict in its colour."""
+        return self.ink(verdict_of(cell, column).kind, cell)
 
 
 class _Part(NamedTuple):
@@ -105,7 +104,7 @@ class Answer:
         notes = [*self._notes(verbose, more), *(f"{short}: {name}" for short, name in names.items())]
         wide = min(screen.width or WIDTH, WIDTH)
         return "\n".join([
-            *(screen.verdict(line, "head") for line in wrapped([self.title], wide)),
+            *(screen.ink(verdict_of(self.title).kind or "head", line) for line in wrapped([self.title], wide)),
             *(line for part in parts for line in text_table(part.rows, part.align, part.gap, screen)),
             *(screen.ink("note", line) for line in wrapped(notes, wide)),
         ])  # fmt: skip
@@ -122,7 +121,7 @@ class Answer:
         if not rows:
             return []
         if screen.marks:
-            rows = [rows[0], *([_marked(*cell) for cell in zip(rows[0], row, strict=False)] for row in rows[1:])]
+            rows = [list(map(_marked, row, rows[0])) for row in rows]
         tables = [_Part(rows, self._sides(rows))]
         if width_of(rows) > width:
             if self.turns:
@@ -232,10 +231,10 @@ def table_of(columns: Mapping[str, Sequence[object]]) -> list[list[str]]:
     return [list(columns), *cells]
 
 
-def _marked(column: str, cell: str) -> str:
-    """A cell with a mark, if it is a verdict."""
-    look = verdict_of(cell) if column == "verdict" else None
-    return f"{look.mark} {cell}" if look else cell
+def _marked(cell: str, column: str) -> str:
+    """A cell, if it is a verdict with its mark."""
+    mark = verdict_of(cell, column).mark
+    return f"{mark} {cell}" if mark else cell
 
 
 def _cut(part: _Part, width: int, answer: Answer) -> list[_Part]:
@@ -345,10 +344,9 @@ def _padded(rows: Rows, align: str) -> list[list[str]]:
 def text_table(rows: Rows, align: str, gap: int = 2, screen: Screen = Screen()) -> list[str]:  # noqa: B008
     """Lines of a table. An empty row is a line across."""
     head, *body = _padded(rows, align)
-    at, space = rows[0].index("verdict") if "verdict" in rows[0] else len(head), " " * gap
+    space = " " * gap
     rule = screen.ink("note", "-" * max(len(space.join(cells).rstrip()) for cells in (head, *body)))
-    painted = ([*cells[:at], *map(screen.verdict, cells[at : at + 1]), *cells[at + 1 :]] for cells in body)
-    lines = [space.join(cells).rstrip() if cells else rule for cells in painted]
+    lines = [space.join(map(screen.verdict, cells, rows[0])).rstrip() if cells else rule for cells in body]
     return [screen.ink("head", space.join(head).rstrip()), rule, *lines, *([rule] if body else [])]
 
 
@@ -373,16 +371,14 @@ def html_table(answer: Answer) -> str:
     head, *body = answer.table
     align = ["left" if side == "<" else "right" for side in answer._sides(answer.table)]
 
+    def chip(cell: str, column: str) -> str:
+        kind, text = verdict_of(cell, column).kind, escape(_marked(cell, column))
+        return f"<b class='{kind}'>{text}</b>" if kind else text
+
     def cells(row: Sequence[str], tag: str) -> str:
-        tip = f" title='{escape(answer.tips[row[0]])}'" if row[0] in answer.tips else ""
-        texts = (
-            f"<b class='{look.kind}'>{look.mark} {escape(cell)}</b>"
-            if name == "verdict" != cell and (look := verdict_of(cell)) else escape(cell)
-            for name, cell in zip(head, row, strict=True)
-        )  # fmt: skip
-        return "".join(
-            f"<{tag}{'' if at else tip} style='text-align:{align[at]}'>{text}</{tag}>" for at, text in enumerate(texts)
-        )
+        tips = [f" title='{escape(answer.tips[row[0]])}'" if row[0] in answer.tips else "", *[""] * len(row)]
+        each = zip(tips, align, map(chip, row, head), strict=False)
+        return "".join(f"<{tag}{tip} style='text-align:{side}'>{text}</{tag}>" for tip, side, text in each)
 
     rows = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in body if row)
     title = f"<strong>{escape(answer.title)}</strong>" if answer.title else ""
