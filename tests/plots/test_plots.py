@@ -79,10 +79,13 @@ def test_every_kind(comparison, words):
 def test_forest_has_the_differences(comparison):
     plot = comparison.plot("forest")
     assert plot.data["difference"] == [of.difference for of in comparison]
-    thin, thick = (mark for mark in plot.marks if isinstance(mark, Intervals))
-    assert thick.low == [of.low for of in comparison]
-    assert all(wide < plain for wide, plain in zip(thin.low, thick.low, strict=True))
-    assert plot.data["simultaneous_low"] == pytest.approx([of.interval(1 - 0.05 / 4)[0] for of in comparison])
+    ends = {True: {}, False: {}}  # by row, of thick and thin intervals
+    for mark in plot.marks:
+        if isinstance(mark, Intervals):
+            ends[mark.thick].update(zip(mark.y, zip(mark.low, mark.high, strict=True), strict=True))
+    assert ends[True] == {row: (of.low, of.high) for row, of in enumerate(comparison)}
+    assert ends[False] == {row: of.adjusted_interval for row, of in enumerate(comparison)}
+    assert "adjusted: decides" in plot.svg()
     assert plot.y.names == ("ndcg@5, new", "ndcg@5, other", "rr, new", "rr, other")
 
 

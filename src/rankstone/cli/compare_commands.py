@@ -27,6 +27,7 @@ from rankstone.compare.check import CheckResult, check
 from rankstone.compare.compare import InputOrigin, judged_rate
 from rankstone.compare.comparison import compare_results
 from rankstone.conventions.plan import DEFAULT_METRICS
+from rankstone.data.atomic import replacing
 from rankstone.data.files import is_large
 from rankstone.errors import GatesError
 from rankstone.evaluate.result_file import is_result, read_result
@@ -65,6 +66,7 @@ def describe_compare(add: Add) -> None:
         help="smallest difference that matters; for verdicts of equivalence",
     )
     add("--html", metavar="FILE", help="write a report too: one page with pictures")
+    add("--title", metavar="TEXT", help="title of the report [default: the names of the runs]")
     add("--primary", action="append", metavar="METRIC", help="metrics that decide; others are only shown")
     add("--by", metavar="COLUMN", help="differences by group of queries: a column of the truth file")
     share(add, "--cluster")
@@ -99,7 +101,8 @@ def run_compare(arguments: argparse.Namespace) -> None:
         origin=_origin(arguments, truth, files) if needs_lists and truth is not None else None, **rules,
     )  # fmt: skip
     if arguments.html:
-        write_answer(comparison, arguments.html, "html", {})
+        with replacing(arguments.html, "html") as stream:
+            stream.write(comparison.report(arguments.title).encode())
     if form == "table" and not arguments.output:
         show(comparison._answer(), arguments)
     else:

@@ -319,11 +319,21 @@ class Comparison(Records[Difference]):
 
         write_answer(self, path, result_format(path, format), {})
 
-    def report(self) -> str:
-        """An HTML page with verdicts, plots, queries and definitions: one file, without external requests."""
+    def report(self, title: str | None = None) -> str:
+        """An HTML page with verdicts, plots, queries and definitions: one file, without external requests.
+
+        Parameters
+        ----------
+        title : str, optional
+            Title of the page; by default the names of the runs.
+
+        Returns
+        -------
+        str
+        """
         from rankstone.compare.report import report_of
 
-        return report_of(self._experiment)
+        return report_of(self._experiment, title)
 
 
 # -- from results --------------------------------------------------------------------------------------------

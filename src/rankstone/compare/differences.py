@@ -129,7 +129,7 @@ class Experiment:
 
     def pair(self, of: Difference) -> str:
         """The two runs in words, without a common baseline."""
-        return of.run if self.baseline is not None else f"{of.run} than {of.baseline}"
+        return of.run if self.baseline is not None else f"{of.run} vs. {of.baseline}"
 
     def is_of(self, difference: Difference, runs: Sequence[str]) -> bool:
         """Whether a difference is between these runs, or between one run and the baseline."""

@@ -42,7 +42,8 @@ def answer_of(data: Experiment, slices: Answer | None) -> Answer:
 
 def _table(data: Experiment) -> list[list[str]]:
     """The head and the rows; the verdict comes early, so that a narrow terminal shows it in the first part."""
-    percent = f"{100 * data.rules.confidence:g} % interval"
+    percent = f"{100 * data.rules.confidence:g} %"
+    percent = f"unadjusted {percent} CI" if data.is_adjusted else f"{percent} interval"
     head = ["metric", "run", *(["than"] if data.baseline is None else []), "mean", "difference", "verdict", percent,
             *(_BOUNDS if data.paired.is_bounded else ()), "p", "adjusted", "better", "same", "worse"]  # fmt: skip
     table = [head]
@@ -114,8 +115,8 @@ def _rank(verdict: str) -> int:
 
 def _sentence(data: Experiment, group: Sequence[_Pair]) -> str:
     """The verdicts of pairs that have the same ones."""
-    runs, baselines = (dict.fromkeys(pair[side] for pair in group) for side in (0, 1))
-    than, clauses = f" than {_joined(baselines)}", []
+    runs, baselines = dict.fromkeys(pair.run for pair in group), dict.fromkeys(pair.baseline for pair in group)
+    than, clauses = f" than {_joined(baselines)}", list[str]()
     for verdict in sorted(group[0].verdicts, key=_rank):
         differences = [of for pair in group for of in pair.verdicts[verdict]]
         is_first = verdict in _COMPARATIVES and not clauses

@@ -119,7 +119,7 @@ def explain_sources(
     many: int,
     opened: Callable[[], Sequence[Source]],
     metric: str | Metric,
-    query: Any,
+    query: Hashable,
     convention: str | Convention | Sequence[str | Convention],
     choices: ByName,
     threads: int = 0,

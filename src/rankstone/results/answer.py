@@ -65,6 +65,28 @@ class _Part(NamedTuple):
     names: Mapping[str, str] = {}
 
 
+class Verdict(NamedTuple):
+    """How a verdict looks: a mark, so that it does not depend on colours, and the kind of its colour."""
+
+    mark: str
+    kind: str
+
+
+VERDICTS = {  # by the first word of a cell in the column `verdict`
+    "better": Verdict("\N{BLACK UP-POINTING TRIANGLE}", "good"), "passed": Verdict("\N{CHECK MARK}", "good"),
+    "worse": Verdict("\N{BLACK DOWN-POINTING TRIANGLE}", "bad"), "failed": Verdict("\N{BALLOT X}", "bad"),
+    "inconclusive": Verdict("?", "open"), "equivalent": Verdict("\N{ALMOST EQUAL TO}", "same"),
+    "identical": Verdict("=", "same"), "higher": Verdict("\N{UPWARDS ARROW}", "same"),
+    "lower": Verdict("\N{DOWNWARDS ARROW}", "same"),
+}  # fmt: skip
+
+
+def verdict_of(text: str) -> Verdict | None:
+    """How a cell or a title looks whose first word is a verdict."""
+    word = re.search(r"\w+", text)
+    return VERDICTS.get(word[0].lower()) if word else None
+
+
 @dataclass(frozen=True)
 class Answer:
     """A table that people read: a title above it, notes under it, and the definitions of its numbers."""
