@@ -46,7 +46,7 @@ def draw(plot: Drawing, ax: Any = None) -> Any:
 
 def _end(named: tuple[Any, str]) -> float:
     """Where a line ends, downwards, so that the legend has the order of the lines."""
-    heights = getattr(named[0], "get_ydata", list)()
+    heights: Any = getattr(named[0], "get_ydata", list)()
     return -float(heights[-1]) if len(heights) else 0.0
 
 

@@ -34,10 +34,10 @@ VERDICTS = {  # by the first word of a cell in the column `verdict`
 _ANSI = {"good": 32, "bad": 31, "open": 90, "same": 36, "head": 1, "note": 2}
 
 
-def verdict_of(text: str, column: str = "verdict") -> Verdict:
-    """How a title, or a cell of a column, looks; empty if its first word is no verdict."""
+def verdict_of(text: str, column: str = "verdict") -> Verdict | None:
+    """How a title, or a cell of a column, looks if its first word is a verdict."""
     word = re.search(r"\w+", text) if column == "verdict" else None
-    return VERDICTS.get(word[0].lower() if word else "", Verdict("", ""))
+    return VERDICTS.get(word[0].lower()) if word else None
 
 
 class Screen(NamedTuple):
@@ -49,11 +49,12 @@ class Screen(NamedTuple):
 
     def ink(self, kind: str, text: str) -> str:
         """The text in the colour of its kind."""
-        return f"\x1b[{_ANSI[kind]}m{text}\x1b[0m" if self.colour and kind else text
+        return f"\x1b[{_ANSI[kind]}m{text}\x1b[0m" if self.colour else text
 
     def verdict(self, cell: str, column: str) -> str:
         """A cell, if it is a verdict in its colour."""
-        return self.ink(verdict_of(cell, column).kind, cell)
+        look = verdict_of(cell, column)
+        return self.ink(look.kind, cell) if look else cell
 
 
 class _Part(NamedTuple):
@@ -63,28 +64,6 @@ class _Part(NamedTuple):
     align: str
     gap: int = 2
     names: Mapping[str, str] = {}
-
-
-class Verdict(NamedTuple):
-    """How a verdict looks: a mark, so that it does not depend on colours, and the kind of its colour."""
-
-    mark: str
-    kind: str
-
-
-VERDICTS = {  # by the first word of a cell in the column `verdict`
-    "better": Verdict("\N{BLACK UP-POINTING TRIANGLE}", "good"), "passed": Verdict("\N{CHECK MARK}", "good"),
-    "worse": Verdict("\N{BLACK DOWN-POINTING TRIANGLE}", "bad"), "failed": Verdict("\N{BALLOT X}", "bad"),
-    "inconclusive": Verdict("?", "open"), "equivalent": Verdict("\N{ALMOST EQUAL TO}", "same"),
-    "identical": Verdict("=", "same"), "higher": Verdict("\N{UPWARDS ARROW}", "same"),
-    "lower": Verdict("\N{DOWNWARDS ARROW}", "same"),
-}  # fmt: skip
-
-
-def verdict_of(text: str) -> Verdict | None:
-    """How a cell or a title looks whose first word is a verdict."""
-    word = re.search(r"\w+", text)
-    return VERDICTS.get(word[0].lower()) if word else None
 
 
 @dataclass(frozen=True)
@@ -124,9 +103,9 @@ class Answer:
         parts = self._parts(screen)
         names = {short: name for part in parts for short, name in part.names.items()}
         notes = [*self._notes(verbose, more), *(f"{short}: {name}" for short, name in names.items())]
-        wide = min(screen.width or WIDTH, WIDTH)
+        wide, look = min(screen.width or WIDTH, WIDTH), verdict_of(self.title)
         return "\n".join([
-            *(screen.ink(verdict_of(self.title).kind or "head", line) for line in wrapped([self.title], wide)),
+            *(screen.ink(look.kind if look else "head", line) for line in wrapped([self.title], wide)),
             *(line for part in parts for line in text_table(part.rows, part.align, part.gap, screen)),
             *(screen.ink("note", line) for line in wrapped(notes, wide)),
         ])  # fmt: skip
@@ -255,8 +234,8 @@ def table_of(columns: Mapping[str, Sequence[object]]) -> list[list[str]]:
 
 def _marked(cell: str, column: str) -> str:
     """A cell, if it is a verdict with its mark."""
-    mark = verdict_of(cell, column).mark
-    return f"{mark} {cell}" if mark else cell
+    look = verdict_of(cell, column)
+    return f"{look.mark} {cell}" if look else cell
 
 
 def _cut(part: _Part, width: int, answer: Answer) -> list[_Part]:
@@ -394,8 +373,8 @@ def html_table(answer: Answer) -> str:
     align = ["left" if side == "<" else "right" for side in answer._sides(answer.table)]
 
     def chip(cell: str, column: str) -> str:
-        kind, text = verdict_of(cell, column).kind, escape(_marked(cell, column))
-        return f"<b class='{kind}'>{text}</b>" if kind else text
+        look, text = verdict_of(cell, column), escape(_marked(cell, column))
+        return f"<b class='{look.kind}'>{text}</b>" if look else text
 
     def cells(row: Sequence[str], tag: str) -> str:
         tips = [f" title='{escape(answer.tips[row[0]])}'" if row[0] in answer.tips else "", *[""] * len(row)]
