@@ -23,7 +23,7 @@ def shifted(means, queries=40, spread=0.1):
 def test_runs_with_the_same_verdicts_share_a_sentence():
     truth, runs = shifted({"old": 0.3, "new": 0.9, "newer": 0.9})
     comparison = rs.compare(truth, runs, ["rr", "hit_rate@1"], baseline="old")
-    assert comparison.headline == "new and newer are better than old on all 2 metrics (adjusted p < 0.001)."
+    assert comparison.headline == "new and newer are better than old on both metrics (adjusted p < 0.001)."
     assert str(comparison).startswith(comparison.headline)
 
 

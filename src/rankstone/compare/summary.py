@@ -130,7 +130,9 @@ def _sentence(data: Experiment, group: Sequence[_Pair]) -> str:
 def _metrics(data: Experiment, differences: Sequence[Difference]) -> str:
     labels = dict.fromkeys(of.metric for of in differences)
     every = [label for label in data.labels if data.rules.decides(label)]
-    return f"all {len(every)} metrics" if len(labels) == len(every) > 1 else _joined(labels)
+    if len(labels) == len(every) > 1:
+        return "both metrics" if len(every) == 2 else f"all {len(every)} metrics"
+    return _joined(labels)
 
 
 def _largest_p(data: Experiment, differences: Sequence[Difference]) -> str:

@@ -54,7 +54,7 @@ def _new(plot: Drawing) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("PNG, PDF and to_matplotlib need matplotlib: pip install rankstone[plots]") from None
+        raise ImportError("PNG, PDF and to_matplotlib need matplotlib: pip install 'rankstone[plots]'") from None
     return Figure(figsize=(plot.width / 96, plot.height / 96), layout="constrained").add_subplot()
 
 
