@@ -26,7 +26,7 @@ INSTALL := -m pip install -qq
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.package ## Build rankstone and compare three simulated recommenders
+demo: $(VENV)/.package ## Build rankstone, compare three recommenders, and write a report
 	@$(BIN)/python examples/demo.py
 
 # The markers and the profiles of Hypothesis are in pyproject.toml and tests/conftest.py.

@@ -20,6 +20,7 @@ from rankstone.compare.score_files import read_scores as read_scores
 from rankstone.conventions.choices import CHOICES as choices  # noqa: F401, N811
 from rankstone.conventions.convention import conventions as conventions
 from rankstone.data.columns import columns as columns
+from rankstone.data.example import example as example
 from rankstone.data.files import read_run as read_run
 from rankstone.data.files import read_truth as read_truth
 from rankstone.data.lists import lists as lists
