@@ -10,7 +10,7 @@ SANITIZE := build/sanitize
 FUZZ := build/fuzz
 CLANG := build/clang/usr/bin/clang++
 CORE := $(wildcard core/*.cpp core/*.hpp tests/fuzz/*.cpp)
-CODE := src tests examples $(wildcard docs/*.py) $(wildcard benchmarks)
+CODE := .ci src tests examples $(wildcard docs/*.py) $(wildcard benchmarks)
 
 # Folders are listed with their files, so that a deleted file counts as a change.
 SOURCES := pyproject.toml CMakeLists.txt $(shell find core src -name __pycache__ -prune -o -print 2>/dev/null)
@@ -21,12 +21,12 @@ INSTALL := -m pip install -qq
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-all services peers fuzz lint types sanitize docs browser check bench format clean
+.PHONY: help demo test test-all services peers fuzz lint types sanitize docs browser check wheel bench format clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.package ## Build rankstone and compare three simulated recommenders
+demo: $(VENV)/.package ## Build rankstone, compare three recommenders, and write a report
 	@$(BIN)/python examples/demo.py
 
 # The markers and the profiles of Hypothesis are in pyproject.toml and tests/conftest.py.
@@ -78,6 +78,9 @@ browser: ## Install Debian's Chromium, which the tests of pages look through, if
 		$$install > /dev/null 2>&1 || { apt-get update -qq && $$install > /dev/null; }; }
 
 check: lint types browser test-all services docs sanitize ## Run all of lint, types, test-all, services, docs and sanitize, as CI does (30 min)
+
+wheel: ## Build the sdist and a wheel for every Python on this machine into dist/, and try each in an empty environment
+	$(PYTHON) .ci/wheels.py
 
 bench: $(BENCH)/.package ## Measure speed against other libraries
 	$(BENCH)/bin/python benchmarks/run.py

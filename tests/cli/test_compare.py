@@ -51,7 +51,8 @@ def test_the_table(files, capsys, monkeypatch):
     """rr: 10 of 30 first, the others second; 24 of 30 first, the others not at all."""
     assert main(["compare", "gold.csv", "old.csv", "new.run", "-m", "rr"]) == 0
     out = capsys.readouterr().out
-    lines = out.splitlines()
+    headline, *lines = out.splitlines()
+    assert headline == "new vs. old: inconclusive on rr."
     assert lines[2].split() == ["rr", "old", f"{(10 + 20 / 2) / 30:.4f}"]
     assert lines[3].split()[:3] == ["new", "0.8000", f"{24 / 30 - 20 / 30:+.4f}"]
     assert "grade" not in out
@@ -144,6 +145,8 @@ def test_formats(files, capsys, form):
         again = "<pre>rankstone compare gold.csv old.csv new.run -m rr {}</pre>"
         assert page == written.replace(again.format("-o out.html"), again.format("--html page.html"))
         assert again.format("--html page.html") in page
+        assert main([*words, "--html", "page.html", "--title", "Autumn <release>"]) == 0
+        assert "<h1>Autumn &lt;release&gt;</h1>" in (files / "page.html").read_text()
         assert "<details" in written  # the lists of the queries that changed
     else:
         assert written.split() == printed.split()

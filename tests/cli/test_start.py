@@ -11,7 +11,7 @@ import rankstone as rs
 from rankstone.cli.commands import COMMANDS
 from rankstone_command import QUICK, command
 
-HEAVY = {"pyarrow", "pandas", "scipy", "rich", "duckdb", "polars", "lzma", "secrets", "shutil"}
+HEAVY = {"pyarrow", "pandas", "scipy", "rich", "array_api_compat", "duckdb", "polars", "lzma", "secrets", "shutil"}
 
 
 @pytest.fixture
@@ -36,9 +36,11 @@ def test_a_trec_file_needs_no_library_but_numpy(command, files):
     assert not HEAVY & set(done.stderr.split())
 
 
-def test_nor_does_evaluate(files):
+@pytest.mark.parametrize("data", ["files", "dicts"])
+def test_nor_does_evaluate(data, files):
+    data = files if data == "files" else ({"q": {"a": 1, "b": 2}}, {"q": {"b": 0.9, "c": 0.8}})
     code = (
-        f"import sys, rankstone as rs; result = rs.evaluate(*{files!r}); result.queries, str(result)\n"
+        f"import sys, rankstone as rs; result = rs.evaluate(*{data!r}); result.queries, str(result)\n"
         "print(*{name.partition('.')[0] for name in sys.modules})"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import rankstone as rs
 from rankstone.compare import plot_kinds as plots
-from rankstone.plots.marks import Axis, Bars, Dots, Intervals, Line, escape, escape_sentence, printable
+from rankstone.plots.marks import Axis, Bars, Dots, Intervals, Line, RefLine, escape, escape_sentence, printable
 from rankstone.plots.plot import Plot
 
 HOSTILE = [
@@ -79,10 +79,13 @@ def test_every_kind(comparison, words):
 def test_forest_has_the_differences(comparison):
     plot = comparison.plot("forest")
     assert plot.data["difference"] == [of.difference for of in comparison]
-    thin, thick = (mark for mark in plot.marks if isinstance(mark, Intervals))
-    assert thick.low == [of.low for of in comparison]
-    assert all(wide < plain for wide, plain in zip(thin.low, thick.low, strict=True))
-    assert plot.data["simultaneous_low"] == pytest.approx([of.interval(1 - 0.05 / 4)[0] for of in comparison])
+    ends = {True: {}, False: {}}  # by row, of thick and thin intervals
+    for mark in plot.marks:
+        if isinstance(mark, Intervals):
+            ends[mark.thick].update(zip(mark.y, zip(mark.low, mark.high, strict=True), strict=True))
+    assert ends[True] == {row: (of.low, of.high) for row, of in enumerate(comparison)}
+    assert ends[False] == {row: of.adjusted_interval for row, of in enumerate(comparison)}
+    assert "adjusted: decides" in plot.svg()
     assert plot.y.names == ("ndcg@5, new", "ndcg@5, other", "rr, new", "rr, other")
 
 
@@ -280,3 +283,42 @@ def test_an_axis_over_nothing():
     assert Axis.over("x", []).ticks()
     assert Axis.over("x", [math.nan, math.inf]).ticks()
     assert Axis.over("x", [3.0, 3.0]).low < 3 < Axis.over("x", [3.0, 3.0]).high
+
+
+def boxes(ax, artists):
+    renderer = ax.figure.canvas.get_renderer()
+    return [artist.get_window_extent(renderer) for artist in artists]
+
+
+def test_png_legend_stands_right_of_the_lines_in_their_order(comparison):
+    pytest.importorskip("matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    plot = comparison.plot("ndcg@{1..10}")
+    ax = plot.to_matplotlib()
+    FigureCanvasAgg(ax.figure).draw()
+    legend = ax.get_legend()
+    assert boxes(ax, [legend])[0].x0 >= ax.bbox.x1
+    assert boxes(ax, [legend])[0].x1 <= ax.figure.bbox.x1
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names == sorted(names, key=lambda name: -plot.data[name][-1])
+    assert len(names) == len(comparison.runs) > 1
+
+
+def test_png_ticks_are_those_of_the_svg(comparison):
+    pytest.importorskip("matplotlib")
+    ax = comparison.plot("ndcg@{1..10}").to_matplotlib()
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["2", "4", "6", "8", "10"]
+    ax = comparison.plot("forest").to_matplotlib()
+    assert all(label.get_text()[0] in "+-0" for label in ax.get_xticklabels())
+
+
+def test_png_label_of_a_line_is_above_the_curve():
+    pytest.importorskip("matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    marks = RefLine(0.5, label="observed"), Line([0.0, 1.0], [1.0, 1.0])
+    ax = Plot("Title", "", Axis("x", 0, 1), Axis("y", 0, 1.04), marks).to_matplotlib()
+    FigureCanvasAgg(ax.figure).draw()
+    label, title = boxes(ax, [*ax.texts, ax._left_title])
+    assert ax.bbox.y1 <= label.y0 < label.y1 <= title.y0

@@ -76,16 +76,26 @@ class TestPage:
         for row, of in zip(rows, comparison, strict=True):
             found = dict(zip(head, row, strict=True))
             assert (found["metric"], found["run"], found["verdict"]) == (of.metric, of.run, of.verdict)
-            assert (found["difference"], found["from"], found["to"]) == (
-                signed(of.difference), signed(of.low), signed(of.high),
-            )  # fmt: skip
-            assert (found["p"], found["adjusted"]) == (p_value(of.p), p_value(of.adjusted))
+            low, high = of.adjusted_interval
+            assert found["difference"] == signed(of.difference)
+            assert found["interval, each alone"] == f"{signed(of.low)} to {signed(of.high)}"
+            assert found["adjusted interval"] == f"{signed(low)} to {signed(high)}"
+            assert (found["p"], found["adjusted p"]) == (p_value(of.p), p_value(of.adjusted))
+            assert found["better / same / worse"] == f"{of.wins} / {of.ties} / {of.losses}"
+        grid = next(table for table in Reader(text).tables if table[0] == ["run", *comparison.metrics])
+        assert [row[0] for row in grid[1:]] == ["oldbaseline", "new", "other"]
+        for row in grid[2:]:
+            for label, cell in zip(grid[0][1:], row[1:], strict=True):
+                of = comparison[row[0], label]
+                assert cell.startswith(f"{number(of.second)} {signed(of.difference)} ({100 * of.relative:+.1f}%)")
+                assert cell.endswith(of.verdict)
         queries = next(table for table in Reader(text).tables if table[0] == ["query", "old", "new", "change", "group"])
         assert [row[0] for row in queries[1:]] == [change.query for change in comparison.queries("new", "ndcg@5")]
-        for part in ("answer", "differences", "queries", "cutoffs", "slices", "power", "ties", "leaderboard"):
-            assert f'<section id="{part}">' in text
+        assert comparison.headline in unescape(text)
+        for part in ("differences", "queries", "cutoffs", "slices", "power", "ties", "leaderboard", "definitions"):
+            assert f'<details class="part" id="{part}">' in text
         assert "rs.compare(truth, {&#x27;old&#x27;: ..." in text
-        assert "All items at ranks 1 to 100 of all runs are judged." in text
+        assert "All items at ranks 1 to 15 of all runs are judged." in text  # the lists have 15 items
 
     def test_how_much_is_judged(self):
         truth, runs = made(queries=4)
@@ -117,10 +127,12 @@ class TestPage:
         text = (tmp_path / "a.html").read_text(encoding="utf-8")
         means, *_ = Reader(text).tables
         assert [row[:2] for row in means[1:]] == [[label, number(mean)] for label, mean in result.items()]
-        for part in ("means", "curves", "queries", "definitions"):
-            assert f'<section id="{part}">' in text
+        for part in ("queries", "definitions"):
+            assert f'<details class="part" id="{part}">' in text
+        assert "<title>ndcg by cutoff</title>" in text
         result.write(tmp_path / "a.json")
-        assert '<section id="means">' in rs.read_result(tmp_path / "a.json").report()
+        again, *_ = Reader(rs.read_result(tmp_path / "a.json").report()).tables
+        assert [row[:2] for row in again] == [row[:2] for row in means]
 
     def test_written_by_its_name(self, comparison, tmp_path):
         comparison.write(tmp_path / "a.html")
@@ -161,8 +173,8 @@ class TestPage:
             rs.evaluate(truth, runs[name], "ndcg@5").write(tmp_path / f"{name}.json")
         saved = {name: rs.read_result(tmp_path / f"{name}.json") for name in ("old", "new")}
         text = rs.compare(saved).report()
-        assert '<section id="cutoffs">' not in text
-        assert "<details>" not in text
+        assert 'id="cutoffs"' not in text
+        assert "Items that moved" not in text
 
 
 class TestSafety:
@@ -202,7 +214,7 @@ def page(comparison, browser, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     comparison.write(path)
 
-    def opened(width=1280, scheme="light", where=path, **more):
+    def opened(width=1280, scheme="light", where=path, unfold=True, **more):
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, **more)
         context.set_default_timeout(BROWSER_PATIENCE)
         tab = context.new_page()
@@ -212,6 +224,9 @@ def page(comparison, browser, tmp_path_factory):
         tab.on("dialog", lambda dialog: (tab.wrong.append("dialog"), dialog.dismiss()))
         tab.on("request", lambda request: request.url.startswith("file:") or tab.wrong.append(request.url))
         tab.goto(where.as_uri())
+        if unfold:
+            for part in tab.locator("details.part > summary").all():
+                part.click()
         return tab
 
     return opened
@@ -377,15 +392,13 @@ class TestInABrowser:
         tab.context.close()
 
     def test_keyboard(self, page):
-        tab = page()
+        tab = page(unfold=False)
         order = []
-        for _ in range(14):
+        for _ in range(3):
             tab.keyboard.press("Tab")
-            order.append(
-                tab.evaluate("document.activeElement.textContent.trim().slice(0, 20) || document.activeElement.tagName")
-            )
-        assert order[0] == "Verdicts"
-        assert order[1] == "Differences"
+            order.append(tab.evaluate("document.activeElement.textContent.trim()"))
+        assert order[-2:] == ["All differences", "Queries, by ndcg@5"]
+        tab.keyboard.press("Enter")
         tab.locator("#queries details summary").first.focus()
         tab.keyboard.press("Enter")
         assert tab.locator("#queries details").first.get_attribute("open") is not None
@@ -405,11 +418,26 @@ class TestInABrowser:
         assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert not tab.locator("nav").is_visible()
         assert not tab.locator(".why").first.is_visible()  # explanations that nobody opened
+        assert tab.locator("#definitions pre").is_visible()
         tab.set_viewport_size({"width": 688, "height": 1000})  # A4 without its margins
         wide = "[...document.querySelectorAll('table,pre')].map(one => one.getBoundingClientRect().right)"
         assert max(tab.evaluate(wide)) <= 688  # paper does not scroll
         assert tab.pdf()[:4] == b"%PDF"
         tab.context.close()
+
+    def test_seen_at_once(self, page):
+        """A headline, the grid and at most three caveats stand before the first picture; no table is cut."""
+        tab = page(unfold=False)
+        first = tab.locator("svg").first.bounding_box()
+        assert first["y"] + first["height"] < 1_000
+        assert tab.locator(".lead p, .caveats > ul > li").count() <= 4
+        for width in (1280, 390):
+            tab = page(width)
+            for fold in tab.locator("#queries details summary").all():
+                fold.click()
+            cut = "[...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth + 1)"
+            assert tab.evaluate(f"{cut}.map(one => one.ariaLabel)") == []
+            tab.context.close()
 
     def test_hostile_names(self, page, tmp_path):
         for at, name in enumerate(HOSTILE):

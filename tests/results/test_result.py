@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -253,7 +254,7 @@ def test_html(result):
 
 
 def test_html_has_no_line_breaks_of_a_terminal(result):
-    notes = result._repr_html_().partition("<small>")[2].split("<br>")
+    notes = re.search("<p>(.*?)</p>", result._repr_html_())[1].split("<br>")
     answer = result._answer()
     assert len(notes) == len(answer.notes) <= 3
     assert not any(note.startswith(" ") for note in notes)
@@ -479,3 +480,20 @@ def test_an_order_that_a_package_does_not_define_is_said_where_ties_decide():
         others = rs.evaluate(truth, {"q": run}, "rr", convention="torchmetrics", **choices).notes
         assert "no defined order" not in str(others)
     assert "no defined order" not in str(rs.evaluate(truth, {"q": {"a": 1.0, "b": 1.0}}, "rr").notes)
+
+
+def test_html_of_verdicts():
+    """A chip has a mark and the word, not only a colour; names are text, and the style is of these tables only."""
+    truth = {query: {"a": 1} for query in range(20)}
+    good, bad = ({query: [*order] for query in truth} for order in ("ab", "ba"))
+    compared = rs.compare(truth, {"<i>": bad, "better": good, "worse": bad}, "rr", baseline="<i>")
+    html = compared._repr_html_()
+    assert html.count("<b class='good'>\u25b2 better</b>") == 1
+    assert html.count("<b class='same'>= identical</b>") == 1
+    assert html.count("<b ") == 2  # the run called better, and the columns better and worse, are no verdicts
+    assert "<i>" not in html
+    style = re.search("<style>(.*)</style>", html)[1]
+    assert all(".rankstone" in rule.partition("{")[0] for rule in style.split("}") if rule)
+    definitions = re.search("<details><summary>Definitions</summary>(.*?)</details>", html)[1].split("<br>")
+    assert [line[:4] for line in definitions] == ["rr: ", "rank"]
+    assert re.search("<strong>(.*?)</strong>", html)[1].startswith("better is better than &lt;i&gt;")

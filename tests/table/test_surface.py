@@ -59,6 +59,7 @@ def test_version_is_the_changelogs():
     assert re.search(r"\d+\.\d+\.\d+", newest)[0] == rs.__version__
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert f'\nversion = "{rs.__version__}"\n' in project
+    assert f"\nversion: {rs.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def definition(metric, **choices):

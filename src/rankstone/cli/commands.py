@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from rankstone.cli.options import UsageError
 from rankstone.errors import Advice, DataError, Hint
@@ -27,7 +27,7 @@ class Command(NamedTuple):
     words: str = ""  # what completion offers for its arguments: metrics or conventions
     choices: str = "choices"  # and for --set: choices or fusing
     epilog: str | None = None
-    example: str = ""
+    example: str = ""  # commands that run, a line each
     in_usage: bool = False  # the usage line has it as an option, so the list of commands does not
 
 
@@ -39,49 +39,60 @@ def _command(module: str, name: str, summary: str, example: str, **traits: Any) 
 COMMANDS = {
     "evaluate": _command(
         "evaluate_command", "evaluate", "evaluate one or more runs against a truth",
-        "rankstone evaluate qrels.txt bm25=a.run neural=b.run -m ndcg@10,ap", runs_after_options=True,
+        "rankstone evaluate qrels.txt bm25=a.run neural=b.run -m ndcg@10,ap\n"
+        "rankstone evaluate qrels.txt a.run -c ranx --per-query -o values.csv", runs_after_options=True,
     ),
     "compare": _command(
         "compare_commands", "compare", "is one run better than another, and how sure is that",
-        "rankstone compare qrels.txt bm25=a.run neural=b.run -m ndcg@10", runs_after_options=True,
+        "rankstone compare qrels.txt bm25=a.run neural=b.run -m ndcg@10\n"
+        "rankstone compare qrels.txt a.run b.run --baseline a --html report.html", runs_after_options=True,
     ),
     "check": _command(
-        "compare_commands", "check", "may a run replace another, by the gates in a file", "rankstone check gates.toml",
+        "compare_commands", "check", "may a run replace another, by the gates in a file", "rankstone check gates.toml\n"
+        "rankstone check gates.toml --candidate new.run --markdown summary.md",
         epilog="Exit code 0: passed, 3: failed, 4: inconclusive; 1: bad data, 2: bad usage.",
     ),
     "leaderboard": _command(
         "leaderboard_command", "leaderboard", "rank models by the scores that other tools reported",
-        "rankstone leaderboard results/ -m ndcg@10 --split test",
+        "rankstone leaderboard results/ -m ndcg@10 --split test\n"
+        "rankstone leaderboard results/ --by borda -o board.md",
     ),
     "metrics": _command(
-        "explain_commands", "metrics", "list the metrics with their formulas", "rankstone metrics ndcg", words="metrics"
+        "explain_commands", "metrics", "list the metrics with their formulas",
+        "rankstone metrics\nrankstone metrics ndcg", words="metrics",
     ),
     "define": _command(
         "explain_commands", "define", "print the definition of a metric under a convention",
-        "rankstone define ndcg@10 -c trec_eval", words="metrics",
+        "rankstone define ndcg@10 -c trec_eval\nrankstone define ap rr@10 -s ties=expected", words="metrics",
     ),
     "conventions": _command(
         "explain_commands", "conventions", "list the conventions: other tools' definitions by name",
-        "rankstone conventions trec_eval", words="conventions",
+        "rankstone conventions\nrankstone conventions trec_eval", words="conventions",
     ),
     "explain": _command(
         "explain_commands", "explain", "show how a score was computed, or why two scores differ",
-        "rankstone explain qrels.txt a.run ndcg@10 -q 101", words="metrics",
+        "rankstone explain qrels.txt a.run ndcg@10 -q 101\n"
+        "rankstone explain qrels.txt a.run b.run ndcg@10 -q 101\n"
+        "rankstone explain qrels.txt a.run ndcg@10 -c trec_eval -c ranx", words="metrics",
     ),
     "identify": _command(
         "explain_commands", "identify", "find the definitions that give a reported number",
-        "rankstone identify qrels.txt a.run 'nDCG@10 = 0.683'", words="metrics",
+        "rankstone identify qrels.txt a.run 'nDCG@10 = 0.683'\n"
+        "rankstone identify qrels.txt a.run ndcg@10=0.683 ap=0.52", words="metrics",
     ),
     "fuse": _command(
-        "fuse_commands", "fuse", "fuse several runs into one", "rankstone fuse a.run b.run --method rrf -o fused.run",
+        "fuse_commands", "fuse", "fuse several runs into one", "rankstone fuse a.run b.run --method rrf -o fused.run\n"
+        "rankstone fuse a.run b.run --method comb_sum --norm min-max --weights 0.7,0.3",
         runs_after_options=True, choices="fusing",
     ),
     "pool": _command(
         "fuse_commands", "pool", "list the items of some runs that should be judged",
-        "rankstone pool a.run b.run --depth 20 -o pool.csv", runs_after_options=True,
+        "rankstone pool a.run b.run --depth 20 -o pool.csv\n"
+        "rankstone pool a.run b.run --depth 20 --truth qrels.txt", runs_after_options=True,
     ),
     "convert": _command(
-        "fuse_commands", "convert", "write a truth or a run in another format", "rankstone convert a.run a.parquet"
+        "fuse_commands", "convert", "write a truth or a run in another format",
+        "rankstone convert a.run a.parquet\nrankstone convert qrels.txt judgements.csv",
     ),
     "schema": _command(
         "compare_commands", "schema", "print the JSON Schema of a saved file or state",
@@ -142,7 +153,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.runs += [word for word in more if word == "-" or not word.startswith("-")]
         more = [word for word in more if word not in arguments.runs]
     if more:
-        parser("").error(f"unrecognized arguments: {' '.join(more)}")
+        top = arguments.command if row else parser("")
+        top.error(unknown_word("argument", more[0].partition("=")[0], top._option_string_actions))
     if row is None:
         parser("").print_help()
         return 2
@@ -205,6 +217,17 @@ def _option(hint: Hint, options: Mapping[str, str]) -> str:
     return f"-s {name}={plain}" if "set" in options and (name in CHOICES or name in FUSION_CHOICES) else str(hint)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Arguments whose errors are one line: what is wrong, and the names that may have been meant."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"rankstone: {message} ({self.prog} --help)\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            raise argparse.ArgumentError(action, unknown_word("value", value, map(str, action.choices)))
+
+
 class _Formatter(argparse.HelpFormatter):
     """Help that looks how wide the screen is only when it is shown: arguments are described with one of these, too."""
 
@@ -218,6 +241,17 @@ class _Formatter(argparse.HelpFormatter):
         self._width = shutil.get_terminal_size().columns - 2
         self._max_help_position = min(self._most, max(self._width - 20, 2 * self._indent_increment))
         return super().format_help()
+
+    def _format_usage(self, usage: Any, actions: Any, groups: Any, prefix: Any) -> str:
+        """The usage without what may be left out."""
+        needed = [action for action in actions if action.required or not action.option_strings]
+        text = super()._format_usage(usage, needed, [], prefix)
+        return text if usage else f"{text.rstrip()} [options]\n\n"
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Paragraphs, but lines that are indented as they are."""
+        fill = super()._fill_text
+        return "\n".join(line if line.startswith(" ") else fill(line, width, indent) for line in text.splitlines())
 
 
 class _OneLineEach(_Formatter):
@@ -237,7 +271,7 @@ def parser(asked: str | None = None) -> argparse.ArgumentParser:
     """The command's arguments: of all commands, which takes long, or of the one that is asked for."""
     from rankstone.version import __version__
 
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="rankstone",
         usage="%(prog)s [-h] [--version] COMMAND ...",
         add_help=False,
@@ -258,7 +292,7 @@ def parser(asked: str | None = None) -> argparse.ArgumentParser:
             name,
             formatter_class=_Formatter,
             description=f"{row.summary[0].upper()}{row.summary[1:]}.",
-            epilog="  ".join(filter(None, [f"Example: {row.example}" if row.example else "", row.epilog])) or None,
+            epilog="\n  ".join(["Examples:", *row.example.splitlines()]) + (f"\n{row.epilog}" if row.epilog else ""),
             add_help=row.describe is not None,
             **listed,
         )

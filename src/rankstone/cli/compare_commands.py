@@ -27,6 +27,7 @@ from rankstone.compare.check import CheckResult, check
 from rankstone.compare.compare import InputOrigin, judged_rate
 from rankstone.compare.comparison import compare_results
 from rankstone.conventions.plan import DEFAULT_METRICS
+from rankstone.data.atomic import replacing
 from rankstone.data.files import is_large
 from rankstone.errors import GatesError
 from rankstone.evaluate.result_file import is_result, read_result
@@ -54,13 +55,9 @@ def describe_compare(add: Add) -> None:
     add("runs", metavar="[NAME=]RUN", nargs="*", help=runs)
     share_input(add)
     add("--baseline", metavar="NAME", help="the run that all others are compared with; else all pairs")
-    add("--test", default="t", type=_canonical(TESTS), choices=TESTS, help=f"{', '.join(TESTS)} [default: t]")
-    add(
-        "--correction",
-        type=_canonical(CORRECTIONS),
-        choices=CORRECTIONS,
-        help=f"for many comparisons: {', '.join(CORRECTIONS)}",
-    )
+    tests, corrections = f"{', '.join(TESTS)} [default: t]", f"for many comparisons: {', '.join(CORRECTIONS)}"
+    add("--test", default="t", type=_canonical(TESTS), choices=TESTS, metavar="NAME", help=tests)
+    add("--correction", type=_canonical(CORRECTIONS), choices=CORRECTIONS, metavar="NAME", help=corrections)
     add("--confidence", type=float, default=0.95, metavar="LEVEL", help="of intervals and verdicts [default: 0.95]")
     add(
         "--margin",
@@ -69,6 +66,7 @@ def describe_compare(add: Add) -> None:
         help="smallest difference that matters; for verdicts of equivalence",
     )
     add("--html", metavar="FILE", help="write a report too: one page with pictures")
+    add("--title", metavar="TEXT", help="title of the report [default: the names of the runs]")
     add("--primary", action="append", metavar="METRIC", help="metrics that decide; others are only shown")
     add("--by", metavar="COLUMN", help="differences by group of queries: a column of the truth file")
     share(add, "--cluster")
@@ -103,7 +101,8 @@ def run_compare(arguments: argparse.Namespace) -> None:
         origin=_origin(arguments, truth, files) if needs_lists and truth is not None else None, **rules,
     )  # fmt: skip
     if arguments.html:
-        write_answer(comparison, arguments.html, "html", {})
+        with replacing(arguments.html, "html") as stream:
+            stream.write(comparison.report(arguments.title).encode())
     if form == "table" and not arguments.output:
         show(comparison._answer(), arguments)
     else:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankstone.cli.options import FORMATS, Add, UsageError, choices_of, share, share_reading, usage
+from rankstone.cli.options import FORMATS, Add, UsageError, choices_of, share, share_reading, show, usage
 from rankstone.conventions.convention import conventions, find_convention
 from rankstone.conventions.plan import make_plans
 from rankstone.metrics.registry import Metric, declared, parse
-from rankstone.results.answer import render
+from rankstone.results.answer import Answer, render
 from rankstone.results.definition import define, definition_of, manual
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ def run_metrics(arguments: argparse.Namespace) -> None:
         for name, declaration in sorted(declared().items()):
             cut = declaration.takes_k
             table.append([f"{name}@k" if cut else name, define(Metric(name, 10 if cut else None)).formula])
-        print(render(table, "table"))
-        print("rankstone metrics NAME: all about one metric")
+        show(Answer(table, notes=["rankstone metrics NAME: all about one metric"], align="<<"), arguments)
     for name in arguments.names:
         with usage():
             metric = parse(name)[0]
@@ -59,8 +58,7 @@ def run_conventions(arguments: argparse.Namespace) -> None:
     if not arguments.names:
         table = [["convention", "what it follows"]]
         table += [[name, convention.summary] for name, convention in conventions.items()]
-        print(render(table, "table"))
-        print("rankstone conventions NAME: all choices of one convention")
+        show(Answer(table, notes=["rankstone conventions NAME: all choices of one convention"], align="<<"), arguments)
     for name in arguments.names:
         with usage():
             convention = find_convention(name)
@@ -92,7 +90,7 @@ def run_explain(arguments: argparse.Namespace) -> None:
     runs = (run, other[0]) if other else run
     convention = names[0] if len(names) == 1 else tuple(names)
     explained = explain(truth, runs, arguments.metric, query=arguments.query, convention=convention, **choices)
-    print(_shown(explained, arguments.shown))
+    _show(explained, arguments)
 
 
 def describe_identify(add: Add) -> None:
@@ -113,18 +111,24 @@ def run_identify(arguments: argparse.Namespace) -> None:
     choices = choices_of(arguments, metrics, "rankstone")
     truth, run = sides(arguments, [arguments.run])
     identified = identify(truth, run, reported, **choices)
-    print(_shown(identified, arguments.shown))
+    _show(identified, arguments)
 
 
 def _share_explaining(add: Add) -> None:
     share(add, "-s --set")
     share_reading(add)
+    share(add, "--no-color")
     add("--format", dest="shown", choices=FORMATS, default="table")
 
 
-def _shown(answer: Explanation | ConventionDifference | Moves | IdentifyResult | IdentifyTable, form: str) -> str:
+def _show(
+    answer: Explanation | ConventionDifference | Moves | IdentifyResult | IdentifyTable, arguments: argparse.Namespace
+) -> None:
     from rankstone.results.export import as_json
 
-    if form == "json":
-        return as_json(answer.to_dict())
-    return repr(answer) if form == "table" else render([row for row in answer._answer().table if row], form)
+    if arguments.shown == "table":
+        show(answer._printed(), arguments)
+    elif arguments.shown == "json":
+        print(as_json(answer.to_dict()))
+    else:
+        print(render([row for row in answer._answer().table if row], arguments.shown))

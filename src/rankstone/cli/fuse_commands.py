@@ -7,9 +7,11 @@ from typing import Any
 
 from rankstone.align.ties import COUNTED
 from rankstone.cli.input import check_stdin, format_of, named, report_skipped, roles_for, truth_of
-from rankstone.cli.options import Add, UsageError, choices_of, screen, share, share_reading, usage
+from rankstone.cli.options import Add, UsageError, choices_of, share, share_reading, show, usage
 from rankstone.data.files import all_same_ids, format_of_file, read_run
 from rankstone.data.formats import FORMATS, listed, named_format
+from rankstone.data.lines import head_of
+from rankstone.data.trec import LAYOUTS
 from rankstone.fusion.fuse import fuse
 from rankstone.fusion.fusion_choices import PRESETS, decide, find_preset
 from rankstone.fusion.fusion_methods import NORMS, methods
@@ -81,7 +83,7 @@ def run_fuse(arguments: argparse.Namespace) -> None:
     target = arguments.output or "-"
     fused.write(target, arguments.to_format or ("trec" if target == "-" else None), tag=arguments.tag)
     if target != "-" and not arguments.quiet:
-        print(fused.render(verbose=True, width=screen()))
+        show(fused._answer(), arguments, verbose=True)
 
 
 def run_pool(arguments: argparse.Namespace) -> None:
@@ -94,7 +96,7 @@ def run_pool(arguments: argparse.Namespace) -> None:
     if arguments.output:
         pooled.write(arguments.output, arguments.to_format or ("trec" if arguments.output == "-" else None))
     if arguments.output != "-" and not arguments.quiet:
-        print(pooled.render(width=screen()))
+        show(pooled._answer(), arguments)
 
 
 def run_convert(arguments: argparse.Namespace) -> None:
@@ -121,6 +123,9 @@ def _kind(source: str, to_format: str | None) -> str:
     for form in (named_format(to_format), None if source == "-" else format_of_file(source)):
         if form is not None and len(form.kinds) == 1:
             return form.kinds[0]
+    first = len(head_of(source).partition(b"\n")[0].split()) if form is FORMATS["trec"] else 0
+    for kind in (kind for kind, layout in LAYOUTS.items() if len(layout.fields) == first):
+        return kind
     raise UsageError(f"{source} could be a truth or a run; pass --kind truth or --kind run")
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import ast
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankstone.errors import InputError
+from rankstone.metrics.declaration import some_of
 
 if TYPE_CHECKING:
-    from rankstone.results.answer import Answer
+    from rankstone.results.answer import Answer, Screen
 
 FORMATS = ("table", "markdown", "latex", "html", "json", "csv", "tsv")
 
@@ -69,10 +69,10 @@ def share(add: Add, *options: str) -> None:
 
 def share_reading(add: Add) -> None:
     """Add what says how to read files."""
-    from rankstone.data.formats import FORMATS, listed
+    from rankstone.data.formats import FORMATS
 
     share(add, "--columns")
-    formats = f"format of the files: {listed(FORMATS)}; run=trec for one side [default: by content]"
+    formats = f"format of the files: {some_of(list(FORMATS))}; run=trec for one side [default: by content]"
     add("--from-format", dest="format", metavar="FORMAT", action="append", default=[], help=formats)
 
 
@@ -134,41 +134,30 @@ def pairs(words: Iterable[str], option: str) -> dict[str, Any]:
 # -- answers ------------------------------------------------------------------------------------------------
 
 
-def screen() -> int | None:
-    """How wide the terminal is, if it is one."""
-    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
-        return None
-    import shutil  # which takes long to load
+def screen(arguments: argparse.Namespace) -> Screen:
+    """The terminal, if there is one: its width, and whether it takes colours and marks."""
+    from rankstone.results.answer import VERDICTS, Screen
 
-    return shutil.get_terminal_size().columns
+    is_terminal, width = sys.stdout.isatty(), None
+    if is_terminal or "COLUMNS" in os.environ:
+        import shutil  # which takes long to load
 
-
-def show(answer: Answer, arguments: argparse.Namespace) -> None:
-    """Print an answer, with coloured verdicts in a terminal."""
-    text = answer.render(verbose=arguments.verbose, width=screen(), more="-v")
-    plain = arguments.no_color or os.environ.get("NO_COLOR") or not sys.stdout.isatty()
-    print(text if plain else _colored(text), flush=True)
-
-
-_COLORS = {
-    "better": 32, "passed": 32, "PASSED:": 32, "worse": 31, "failed": 31, "FAILED:": 31,
-    "inconclusive": 33, "INCONCLUSIVE:": 33, "equivalent": 36, "identical": 36,
-}  # fmt: skip
+        width = shutil.get_terminal_size().columns
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or getattr(arguments, "no_color", False)
+    marks = "".join(look.mark for look in VERDICTS.values())
+    colour = is_terminal and not is_plain
+    return Screen(width, colour, colour and _encodable(marks) == marks)
 
 
-def _colored(text: str) -> str:
-    """The text with the first word in the column `verdict`, and of the title, in the colour of that verdict."""
-    column, lines = 0, text.splitlines()
-    for at, line in enumerate(lines):
-        if re.search(r"\bverdict\b", line):
-            column = line.index("verdict")
-        word = line[column:].split(" ", 1)[0]
-        if word in _COLORS:
-            rest = line[column + len(word) :]
-            lines[at] = f"{line[:column]}\x1b[{_COLORS[word]}m{word}\x1b[0m{rest}"
-        elif column and not line.strip("- ") and at and lines[at - 1].strip("- "):
-            column = column if "verdict" in lines[at - 1] else 0  # the rule below the table
-    return "\n".join(lines)
+def _encodable(text: str) -> str:
+    """The text with ? for the letters that the terminal does not have."""
+    return text.encode(sys.stdout.encoding, "replace").decode(sys.stdout.encoding)
+
+
+def show(answer: Answer, arguments: argparse.Namespace, verbose: bool = False) -> None:
+    """Print an answer, in a terminal in colour."""
+    text = answer.text(screen(arguments), verbose or getattr(arguments, "verbose", False), "-v")
+    print(_encodable(text) if sys.stdout.isatty() else text, flush=True)
 
 
 def form_of(path: str | None, form: str | None, forms: Sequence[str]) -> str:

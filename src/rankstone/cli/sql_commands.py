@@ -91,7 +91,10 @@ def run_text(arguments: argparse.Namespace) -> None:
         for which in [side] if side in columns else columns:
             columns[which][role] = name if name is None or isinstance(name, list) else str(name)
     settings = {name: getattr(arguments, name) for name in _SETTINGS}
-    written = text(metrics, arguments.truth, arguments.run, arguments.dialect, columns=columns, **settings, **choices)
+    with usage():
+        written = text(
+            metrics, arguments.truth, arguments.run, arguments.dialect, columns=columns, **settings, **choices
+        )
     put(written, arguments.output)
 
 
@@ -121,4 +124,6 @@ def run_macros(arguments: argparse.Namespace) -> None:
         return
     from rankstone.sql.sql_text import package
 
-    put(package(arguments.dialect, named.with_choices(**chosen)), arguments.output)
+    with usage():
+        written = package(arguments.dialect, named.with_choices(**chosen))
+    put(written, arguments.output)

@@ -20,10 +20,11 @@ from rankstone.data.columns import Columns, with_subtopics
 from rankstone.data.files import all_same_ids, is_large, is_path
 from rankstone.data.loaders import groups_of, opened
 from rankstone.data.roles import roles_of
+from rankstone.data.source import Source
 from rankstone.errors import InputError, InputTypeError, is_finite, naming_run, show
 from rankstone.evaluate.evaluate import evaluate
-from rankstone.evaluate.pipeline import resolve_side_info, side_info_arguments
-from rankstone.explain.explain import explain
+from rankstone.evaluate.pipeline import open_source, resolve_side_info, side_info_arguments
+from rankstone.explain.explain import explain_sources
 from rankstone.metrics.registry import ByName, Value, parse_all, parse_one
 from rankstone.results.result import Result
 
@@ -197,6 +198,9 @@ def compare(
 
 
 _SIDE_INFO = ("catalogue", "history", "reference")
+_FORMS = ("mask", "lengths", "groups", "columns")  # keywords about the form of the data
+# Keywords that are no choices.
+_ARGUMENTS = (*_TRANSFORMS, *_SIDE_INFO, *_FORMS, "queries", "exclude_from_truth", "convention", "threads")
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +211,7 @@ class InputOrigin:
     runs: Mapping[str, tuple[Any, ...]]
     how: Mapping[str, Any]  # keywords of `evaluate`
     _judged: dict[tuple[str, ...], dict[str, tuple[Result, ...]]] = field(default_factory=dict)
-    _read: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
+    _sources: dict[tuple[str, str], Sequence[Source]] = field(default_factory=dict)  # of two runs
 
     def evaluate(
         self, metrics: Metrics, weights: Weights | None = None, bounds: bool = False
@@ -257,24 +261,29 @@ class InputOrigin:
         for name in names:
             if len(self.runs[name]) > 1:
                 raise InputError(f"{name} has several runs; explain two: rs.explain(truth, (a, b), {metric!r}, ...)")
-        unused = (*_TRANSFORMS, *_SIDE_INFO, "queries", "exclude_from_truth")
-        how = {name: value for name, value in self.how.items() if name not in unused}
         for name in (name for name in _TRANSFORMS if self.how.get(name) is not None):
             raise InputError(f"explain takes no {name}=; give it the lists after that step")
-        truth, first, second = self._sides(names)
-        return explain(truth, (first, second), metric, query=query, **how)
+        choices = {name: value for name, value in self.how.items() if name not in _ARGUMENTS}
+        convention = self.how.get("convention", "rankstone")
+        return explain_sources(2, lambda: self._opened(names), metric, query, convention, choices)
+
+    def _opened(self, names: tuple[str, str]) -> Sequence[Source]:
+        """The truth with each of two runs, opened once."""
+        if names not in self._sources:
+            truth, *runs = self._sides(names)
+            options: Any = {name: self.how[name] for name in _FORMS if name in self.how}
+            self._sources[names] = [open_source(truth, run, **options) for run in runs]
+        return self._sources[names]
 
     def _sides(self, names: tuple[str, str]) -> list[Any]:
-        """The truth and two runs; files are read once."""
+        """The truth and two runs; files are read."""
         sides = [self.truth, *(self.runs[name][0] for name in names)]
         if not all(map(is_path, sides)):
             return sides
-        if names not in self._read:
-            columns = self.how["columns"]
-            truth: Any = opened(sides[0], "truth", columns, sides[1])
-            runs: list[Any] = [opened(run, "run", columns, sides[0]) for run in sides[1:]]
-            self._read[names] = all_same_ids(truth, runs)
-        return self._read[names]
+        columns = self.how["columns"]
+        truth: Any = opened(sides[0], "truth", columns, sides[1])
+        runs: list[Any] = [opened(run, "run", columns, sides[0]) for run in sides[1:]]
+        return all_same_ids(truth, runs)
 
     def column(self, name: str) -> dict[Any, Hashable]:
         """The value of each query in a column of the truth."""

@@ -19,7 +19,7 @@ from rankstone.compare.caveats import Caveat
 from rankstone.compare.config import Groups, Rules, make_rules
 from rankstone.compare.differences import Difference, Experiment
 from rankstone.compare.pairing import Paired
-from rankstone.compare.summary import answer_of
+from rankstone.compare.summary import answer_of, headline_of
 from rankstone.errors import InputError, InputTypeError
 from rankstone.metrics.registry import Value, parse_all
 from rankstone.results.answer import Answer, queries
@@ -256,6 +256,11 @@ class Comparison(Records[Difference]):
         return self._by_key(lambda of: of.verdict)
 
     @property
+    def headline(self) -> str:
+        """The verdicts in a few sentences."""
+        return headline_of(self._experiment)
+
+    @property
     def notes(self) -> list[str]:
         """The lines printed under the table: test and correction, power, caveats."""
         return list(self._summary.notes)
@@ -314,11 +319,21 @@ class Comparison(Records[Difference]):
 
         write_answer(self, path, result_format(path, format), {})
 
-    def report(self) -> str:
-        """An HTML page with verdicts, plots, queries and definitions: one file, without external requests."""
+    def report(self, title: str | None = None) -> str:
+        """An HTML page with verdicts, plots, queries and definitions: one file, without external requests.
+
+        Parameters
+        ----------
+        title : str, optional
+            Title of the page; by default the names of the runs.
+
+        Returns
+        -------
+        str
+        """
         from rankstone.compare.report import report_of
 
-        return report_of(self._experiment)
+        return report_of(self._experiment, title)
 
 
 # -- from results --------------------------------------------------------------------------------------------

@@ -113,13 +113,23 @@ class Experiment:
         """The differences of all metrics and pairs of runs."""
         return tuple(_differences(self))
 
+    @cached_property
+    def deciding(self) -> int:
+        """Number of differences with a verdict."""
+        return sum(bool(of.verdict) for of in self.differences)
+
+    @property
+    def is_adjusted(self) -> bool:
+        """Whether verdicts rest on p-values that the correction changes."""
+        return self.rules.adjustment.corrects and (self.deciding != 1 or self.rules.adjustment.p is not None)
+
     def key(self, of: Difference) -> tuple[str, ...]:
         """The key of a difference in dicts by run and metric."""
         return (of.run, of.metric) if self.baseline is not None else (of.baseline, of.run, of.metric)
 
     def pair(self, of: Difference) -> str:
         """The two runs in words, without a common baseline."""
-        return of.run if self.baseline is not None else f"{of.run} than {of.baseline}"
+        return of.run if self.baseline is not None else f"{of.run} vs. {of.baseline}"
 
     def is_of(self, difference: Difference, runs: Sequence[str]) -> bool:
         """Whether a difference is between these runs, or between one run and the baseline."""
@@ -271,6 +281,16 @@ class Difference:
         """
         low, high = (float(end) for end in self._student.interval(confidence))
         return (self._outer(low), self._outer(high)) if self._is_log else (low, high)
+
+    @property
+    def adjusted_interval(self) -> tuple[float, float]:
+        """Confidence interval at the level that the correction leaves to this difference, `level * p / adjusted`.
+
+        Of a t-test it excludes 0 where the adjusted p-value is significant.
+        """
+        if not (self.verdict and self._experiment.is_adjusted and math.isfinite(self.low) and self.adjusted > 0):
+            return self.low, self.high
+        return self.interval(1 - self._level * self.p / self.adjusted)
 
     def above(self, than: float = 0.0) -> float:
         """p-value of the one-sided test that the true difference is above a value.

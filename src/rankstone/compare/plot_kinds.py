@@ -12,7 +12,7 @@ import numpy as np
 from rankstone.errors import InputError
 from rankstone.plots.marks import Axis, Band, Bars, Dots, Intervals, Line, Mark, RefLine, Span, TextMarks
 from rankstone.plots.plot import Plot, counted
-from rankstone.results.answer import number, p_said, p_value, queries, signed
+from rankstone.results.answer import number, p_said, p_value, queries, signed, verdict_of
 
 if TYPE_CHECKING:
     from rankstone.compare.breakdown import Leaderboard, QueryChanges, Slices
@@ -22,34 +22,42 @@ if TYPE_CHECKING:
     from rankstone.results.result import Result
 
 MOST_BARS = 2_000
-_ROW, _AROUND = 24, 78  # pixels of a row, and around all of them
+_ROW, _AROUND, _LEGEND = 24, 78, 18  # pixels of a row, around all of them, and of a legend
+
+
+_SERIES = {"good": 2, "bad": 1, "open": 6, "same": 0}  # colours of verdicts
 
 
 def forest(data: Experiment, wanted: Sequence[Difference]) -> Plot:
-    """Differences with their intervals: thick for each alone, thin for all simultaneously (Bonferroni)."""
-    together = 1 - data.rules.level / max(sum(bool(of.verdict) for of in data.differences), 1)
-    several = len(data.labels) > 1
-    names = [(f"{of.metric}, " if several else "") + data.pair(of) for of in wanted]
-    wide = [of.interval(together) if math.isfinite(of.low) else (of.low, of.high) for of in wanted]
-    rows, outer_low, outer_high = list(range(len(wanted))), [low for low, _ in wide], [high for _, high in wide]
+    """Differences with their intervals: thick for each alone, thin at the adjusted level, which decides."""
+    names = [(f"{of.metric}, " if len(data.labels) > 1 else "") + data.pair(of) for of in wanted]
+    adjusted = [of.adjusted_interval for of in wanted]
     columns = columns_of(wanted, "run", "baseline", "metric", "difference", "low", "high")
-    columns |= {"simultaneous_low": outer_low, "simultaneous_high": outer_high, **columns_of(wanted, "verdict")}
+    columns |= {"adjusted_low": [low for low, _ in adjusted], "adjusted_high": [high for _, high in adjusted]}
+    columns |= columns_of(wanted, "verdict")
     margins = {data.rules.margin_of(of.metric) for of in wanted} - {None}
     margin = margins.pop() if len(margins) == 1 else None
-    marks: list[Mark] = [
-        *([Span(-margin, margin)] if margin else []),
-        RefLine(0.0, strong=True),
-        Intervals(rows, outer_low, outer_high, thick=False),
-        Intervals(rows, columns["low"], columns["high"]),
-        Dots(columns["difference"], rows, titles=[_tooltip(of) for of in wanted], series=0),
-        TextMarks(rows, columns["verdict"]),
-    ]
-    ends = [*(end for pair in wide for end in pair), *columns["difference"], *((-margin, margin) if margin else ())]
-    axis = Axis.over("difference, in the metric's unit", ends, signed=True, zero=True)
+    marks: list[Mark] = [*([Span(-margin, margin)] if margin else []), RefLine(0.0, strong=True)]
+    alone, both = f"{100 * data.rules.confidence:g} % interval", data.is_adjusted
+    for kind, series in _SERIES.items():
+        rows = [row for row, of in enumerate(wanted) if getattr(verdict_of(of.verdict), "kind", "same") == kind]
+        low, high, adjusted_low, adjusted_high, middle = (
+            [columns[name][row] for row in rows]
+            for name in ("low", "high", "adjusted_low", "adjusted_high", "difference")
+        )
+        marks += [
+            *([Intervals(rows, adjusted_low, adjusted_high, False, series, "adjusted: decides")] if both else []),
+            Intervals(rows, low, high, True, series, f"{alone}, each alone" if both else alone),
+            Dots(middle, rows, titles=[_tooltip(wanted[row]) for row in rows], series=series),
+        ]
+    marks.append(TextMarks(list(range(len(wanted))), columns["verdict"]))
+    ends = [*(end for pair in adjusted for end in pair), *columns["low"], *columns["high"], *columns["difference"]]
+    axis = Axis.over("difference, in the metric's unit", [*ends, *((-margin, margin) if margin else ())],
+                     signed=True, zero=True)  # fmt: skip
     sentence = "; ".join(f"{name}: {signed(of.difference)}, {of.verdict or 'no verdict'}"
                          for name, of in zip(names, wanted, strict=True))  # fmt: skip
     return Plot("Differences and their intervals", sentence, axis, Axis.of_names("", names), tuple(marks), columns,
-                height=_AROUND + _ROW * len(wanted))  # fmt: skip
+                height=_AROUND + _LEGEND * both + _ROW * len(wanted))  # fmt: skip
 
 
 def waterfall(changes: QueryChanges) -> Plot:
@@ -118,15 +126,11 @@ def slices(parts: Slices) -> Plot:
 
 def power(of: Difference, points: int = 120) -> Plot:
     """Power by the size of a true difference, with as many queries as there are."""
-    far = max(2.2 * of.detectable(0.8), 1.2 * abs(of.difference)) if of.error else 1.0
+    far = 2.2 * of.detectable(0.8) if of.error else 1.0
     sizes = np.linspace(0, far, points).tolist()
     powers = [of.power(size) for size in sizes]
     name = f"{of.run} ({of.metric})"
-    marks = (
-        RefLine(0.8, "y"),
-        RefLine(abs(of.difference), label=f"observed: {abs(of.difference):.3g}"),
-        Line(sizes, powers),
-    )
+    marks = (RefLine(0.8, "y"), Line(sizes, powers))
     return Plot(
         f"{name}: power with {of.queries:,} queries",
         f"Smallest detectable difference (80 % power): {of.detectable(0.8):.3g}.",
@@ -145,14 +149,12 @@ def detectable(of: Difference, points: int = 20) -> Plot:
         {max(round(most * 20 ** (at / points - 1)), 3) for at in range(points + 1)}
     )  # close where it is steep
     differences = [of.detectable(0.8, size) for size in sizes]
-    marks = (RefLine(of.queries, label=f"now: {of.queries:,}"), RefLine(abs(of.difference), "y"),
-             Line(sizes, differences))  # fmt: skip
-    enough = f"; the observed difference needs {of.sample_size(of.difference):,} queries" if of.difference else ""
+    marks = (RefLine(of.queries, label=f"now: {of.queries:,}"), Line(sizes, differences))
     return Plot(
         f"{of.run} ({of.metric}): detectable difference by sample size",
-        f"Smallest detectable difference with {of.queries:,} queries (80 % power): {of.detectable(0.8):.3g}{enough}.",
+        f"Smallest detectable difference with {of.queries:,} queries (80 % power): {of.detectable(0.8):.3g}.",
         Axis("queries", 0, most, whole=True),
-        Axis("detectable difference (80 % power)", 0, 1.04 * max(*differences, abs(of.difference))),
+        Axis("detectable difference (80 % power)", 0, 1.04 * max(differences)),
         marks,
         {"queries": sizes, "difference": differences},
         height=280,
@@ -165,9 +167,7 @@ def leaders(board: Leaderboard) -> Plot:
     marks: list[Mark] = [
         Intervals(rows, columns["low"], columns["high"]),
         Dots(columns["mean"], rows, titles=[f"{entry.run}: {number(entry.mean)}" for entry in board]),
-        TextMarks(
-            rows, [f"{entry.best_rank}-{entry.worst_rank}{' *' * entry.tied_for_first}" for entry in board], "ranks"
-        ),
+        TextMarks(rows, ["-".join(map(str, sorted({entry.best_rank, entry.worst_rank}))) for entry in board], "ranks"),
     ]
     axis = Axis.over(board.metric, [*columns["low"], *columns["high"]])
     sentence = f"Statistically tied for first: {', '.join(board.best)}."
@@ -186,7 +186,7 @@ def by_cutoff(results: dict[str, Result], labels: Sequence[str], ks: Sequence[in
                      for run, values in series.items())  # fmt: skip
     low, high = (ks[0], ks[-1]) if ks[-1] > ks[0] else (ks[0] - 1, ks[0] + 1)
     values = [value for several_values in series.values() for value in several_values]
-    return Plot(f"{name} by cutoff", ends, Axis("k", low, high), Axis.over(name, values), tuple(marks),
+    return Plot(f"{name} by cutoff", ends, Axis("k", low, high, whole=True), Axis.over(name, values), tuple(marks),
                 {"k": list(ks), **series})  # fmt: skip
 
 
@@ -196,7 +196,7 @@ def difference_by_cutoff(differences: Sequence[Difference], ks: Sequence[int], n
     return Plot(
         f"{name}: {differences[0].run} minus {differences[0].baseline}, by cutoff",
         f"{signed(middle[0])} at {ks[0]}, {signed(middle[-1])} at {ks[-1]}.",
-        Axis("k", ks[0], ks[-1] if ks[-1] > ks[0] else ks[0] + 1),
+        Axis("k", ks[0], ks[-1] if ks[-1] > ks[0] else ks[0] + 1, whole=True),
         Axis.over("difference", [*low, *middle, *high], signed=True, zero=True),
         (RefLine(0.0, "y", strong=True), Band(list(ks), low, high), Line(list(ks), middle)),
         {"k": list(ks), "difference": middle, "low": low, "high": high},

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from rankstone.compare import plot_kinds as plots
@@ -12,21 +14,26 @@ from rankstone.compare.breakdown import QueryChanges, changes_of, large_groups, 
 from rankstone.compare.caveats import general_caveats
 from rankstone.compare.config import Rules, default_correction
 from rankstone.compare.differences import Difference, Experiment
-from rankstone.compare.summary import detectable_of, method_of, split_convention
+from rankstone.compare.summary import detectable_of, headline_of, method_of, split_convention
+from rankstone.data.files import is_path
 from rankstone.plots.marks import escape, escape_sentence, printable
 from rankstone.plots.page import (
+    Cell,
+    box,
     bullets,
     figures,
     filter_box,
     fold,
     folds,
+    grid,
     page,
     paragraph,
     rows_figure,
     small_figure,
     table,
+    wide_figure,
 )
-from rankstone.results.answer import number, p_said, p_value, signed
+from rankstone.results.answer import number, p_said, p_value, signed, verdict_of
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
@@ -34,25 +41,29 @@ if TYPE_CHECKING:
     from rankstone.results.definition import Definition
     from rankstone.results.result import Result
 
-_CUTOFFS = [*range(1, 10), *range(10, 101, 5)]  # of a curve
+_DEEPEST = 100  # cutoff of a curve
 _CURVES = 3  # differences that have curves and powers of their own
-_QUERY_ROWS, _FEWEST_ROWS = 420, 20  # of all tables of queries together, and of each
-_EXPLAINED = 40  # queries of all tables together whose lists are explained
+_QUERY_ROWS, _FEWEST_ROWS = 300, 20  # of all tables of queries together, and of each
+_EXPLAINED = 20  # queries of all tables together whose lists are explained
 _ITEMS = 10  # of an explained list
-_RUNS = 7  # with a table of queries
+_RUNS = 6  # with a table of queries
+_GRID = 12  # rows and columns of the grid of verdicts
+_ROOMY = 5  # columns of the grid, up to which cells have details
+_FOREST = 24  # differences in the picture
+_CAVEATS = 3  # that are seen at once
+_DIGEST = 16  # letters of a digest
 
 
 Section = tuple[str, str, str]
 
 
-def report_of(data: Experiment) -> str:
+def report_of(data: Experiment, title: str | None = None) -> str:
     """The report of a comparison."""
     first = data.labels[0] if data.rules.primary is None else data.rules.primary[0]
     every = [of for of in data.differences if of.metric == first]
     selected = every[:_RUNS]
     sections = [
-        ("answer", "Verdicts", _answer(data)),
-        ("differences", "Differences", _differences(data)),
+        ("differences", "All differences", _differences(data)),
         ("queries", f"Queries, by {first}", _queries(data, selected, len(every))),
         *_cutoffs(data, first, selected[:_CURVES]),
         *_slices(data),
@@ -61,55 +72,115 @@ def report_of(data: Experiment) -> str:
         *([("leaderboard", "Leaderboard", _leaderboard(data, first))] if len(data.names) > 2 else []),
         ("definitions", "Definitions and provenance", _provenance_of(data)),
     ]
-    return page(f"Comparison of {', '.join(data.names[:4])}{' and more' * (len(data.names) > 4)}", sections)
+    convention = " with ".join(filter(None, split_convention(data.definitions)))
+    subtitle = [date.today().isoformat(), method_of(data)[0], f"{convention} definitions", f"rankstone {__version__}"]
+    return page(title or _title(data), subtitle, _lead(data), sections)
+
+
+def _title(data: Experiment) -> str:
+    if data.baseline is None:
+        return f"{', '.join(data.names[:4])}{' and more' * (len(data.names) > 4)}"
+    others = [name for name in data.names if name != data.baseline]
+    return f"{others[0] if len(others) == 1 else f'{len(others)} candidates'} vs. {data.baseline}"
+
+
+# -- what is seen at once ------------------------------------------------------------------------------------
+
+
+def _lead(data: Experiment) -> str:
+    """The headline, the verdicts by run and metric, caveats, and the differences as a picture."""
+    kinds = {look.kind for of in data.differences if (look := verdict_of(of.verdict))} & {"good", "bad"}
+    return (
+        box(" ".join(["lead", *(kinds if len(kinds) == 1 else ())]), paragraph(headline_of(data)))
+        + _grid(data)
+        + _caveats(data)
+        + wide_figure(plots.forest(data, data.differences[:_FOREST]))
+    )
+
+
+def _grid(data: Experiment) -> str:
+    """Runs (or pairs of runs) by metrics, each cell with its verdict."""
+    labels, pairs = data.labels[:_GRID], data.pairs[:_GRID]
+    is_roomy = len(labels) <= _ROOMY
+    by_pair = {(of.baseline, of.run, of.metric): of for of in data.differences}
+    rows: list[tuple[str, str, Sequence[Cell]]] = []
+    if data.baseline is not None:
+        at = data.names.index(data.baseline)
+        means = [Cell(number(data.samples[label].means[at])) for label in labels]
+        rows.append((data.baseline, "baseline", means))
+    for first, second in pairs:
+        baseline, run = data.names[first], data.names[second]
+        cells = [_cell(by_pair[baseline, run, label], is_roomy) for label in labels]
+        rows.append((run, "" if data.baseline is not None else f"vs. {baseline}", cells))
+    arrows = {1: "", -1: " (lower is better)", 0: " (neither is better)"}
+    head = ["run", *(f"{label}{arrows[data.directions[label]]}" for label in labels)]
+    interval = f"{100 * data.rules.confidence:g} % interval{' at the adjusted level' * data.is_adjusted}"
+    caption = f"Mean, difference, {interval}, {'adjusted ' * data.is_adjusted}p, verdict." if is_roomy else ""
+    left_out = [f"{len(data.pairs) - _GRID} more pairs"] if len(data.pairs) > _GRID else []
+    left_out += [f"{len(data.labels) - _GRID} more metrics"] if len(data.labels) > _GRID else []
+    more = paragraph(f"{' and '.join(left_out)} under All differences.", "quiet") if left_out else ""
+    return grid(head, rows, caption) + more
+
+
+def _cell(of: Difference, is_roomy: bool) -> Cell:
+    look = verdict_of(of.verdict)
+    verdict = f"{look.mark} {of.verdict}" if look else of.verdict
+    kind = look.kind if look else ""
+    if not is_roomy:
+        return Cell(number(of.second), signed(of.difference), (), verdict, kind)
+    relative = "" if math.isnan(of.relative) else f" ({100 * of.relative:+.1f}%)"
+    interval = _ends_said(*of.adjusted_interval)
+    sure = [*([interval] if interval else []), *([p_said(of.adjusted)] if not math.isnan(of.adjusted) else [])]
+    return Cell(number(of.second), signed(of.difference) + relative, sure, verdict, kind)
+
+
+def _ends_said(low: float, high: float) -> str:
+    return "unknown" if math.isinf(low) else f"{signed(low)} to {signed(high)}" if math.isfinite(low) else ""
+
+
+def _caveats(data: Experiment) -> str:
+    """The caveats, those of one kind as one; the others folded."""
+    by_kind: dict[str, list[str]] = {}
+    for of in data.differences:
+        for caveat in of.caveats:
+            by_kind.setdefault(caveat.code, []).append(f"{data.pair(of)} by {of.metric}: {caveat.sentence}")
+    merged = [f"{lines[0]}{f' (and {len(lines) - 1} more)' if len(lines) > 1 else ''}" for lines in by_kind.values()]
+    undecided = any(of.verdict == "inconclusive" for of in data.differences)
+    lines = [*general_caveats(data), *merged, *(detectable_of(data) if undecided else [])]
+    rest = [*lines[_CAVEATS:], *(line for several in by_kind.values() for line in several[1:])]
+    if not lines:
+        return ""
+    heading = f"<b>Caveat{'s' * (len(lines) > 1)}</b>"
+    return box("caveats", heading + bullets(lines[:_CAVEATS]) + (_folded(rest) if rest else ""))
+
+
+def _folded(lines: Sequence[str]) -> str:
+    return fold(f"{len(lines):,} more", bullets(lines[:200]))
 
 
 # -- the parts -----------------------------------------------------------------------------------------------
 
 
-def _answer(data: Experiment) -> str:
-    lines = [sentence_of(of) for of in data.differences if of.verdict]
-    more = paragraph(f"and {len(lines) - 60:,} more in the table below") if len(lines) > 60 else ""
-    caveats = general_caveats(data) + [
-        f"{_pair(of)} by {of.metric} [{caveat.code}]: {caveat.sentence}"
-        for of in data.differences
-        for caveat in of.caveats
-    ]
-    if not caveats:
-        return bullets(lines[:60]) + more
-    rest = fold(f"{len(caveats) - 20:,} more", bullets(caveats[20:200])) if len(caveats) > 20 else ""
-    return f"{bullets(lines[:60])}{more}<h3>Caveats</h3>{bullets(caveats[:20])}{rest}"
-
-
-def sentence_of(of: Difference) -> str:
-    """The verdict of one difference in a sentence."""
-    run, baseline = printable(of.run), printable(of.baseline)
-    verdict = {
-        "better": f"is better than {baseline}", "worse": f"is worse than {baseline}",
-        "higher": f"is higher than {baseline}", "lower": f"is lower than {baseline}",
-    }.get(of.verdict, f"and {baseline}: {of.verdict}")  # fmt: skip
-    ends = f", interval {signed(of.low)} to {signed(of.high)}" if math.isfinite(of.low) else ""
-    sure = f", adjusted {p_said(of.adjusted)}" if not math.isnan(of.adjusted) else ""
-    return f"{run} {verdict} by {of.metric}: {signed(of.difference)}{ends}{sure}; {plots.counts(of)}"
-
-
 def _pair(of: Difference) -> str:
-    return f"{printable(of.run)} against {printable(of.baseline)}"
+    return f"{printable(of.run)} vs. {printable(of.baseline)}"
 
 
 def _differences(data: Experiment) -> str:
-    head = ["metric", "run", "than", "mean", "difference", "relative", "from", "to", "p", "adjusted", "better", "same",
-            "worse", "verdict"]  # fmt: skip
+    adjusted = data.is_adjusted
+    intervals = ["interval, each alone", "adjusted interval"] if adjusted else ["interval"]
+    than = [] if data.baseline is not None else ["than"]
+    head = ["metric", "run", *than, "mean", "difference", *intervals, "p", "adjusted p",
+            "better / same / worse", "verdict"]  # fmt: skip
     rows: list[list[Any]] = [head, *(
-        [of.metric, of.run, of.baseline, number(of.second), signed(of.difference),
-         "" if math.isnan(of.relative) else f"{100 * of.relative:+.1f} %",
-         *(("unknown", "unknown") if math.isinf(of.low) else (signed(of.low), signed(of.high))),
-         p_value(of.p), p_value(of.adjusted), of.wins, of.ties, of.losses, of.verdict]
+        [of.metric, of.run, *([of.baseline] if than else []), number(of.second), signed(of.difference),
+         _ends_said(of.low, of.high), *([_ends_said(*of.adjusted_interval)] if adjusted else []),
+         p_value(of.p), p_value(of.adjusted), f"{of.wins:,} / {of.ties:,} / {of.losses:,}", of.verdict]
         for of in data.differences
     )]  # fmt: skip
-    plots_html = rows_figure(plots.forest(data, data.differences[:60]))
-    listed = table(rows, (0, 1, 2, 13), anchor="table-differences", caption="Differences of means")
-    return f"{bullets(method_of(data))}{plots_html}{listed}"
+    listed = table(
+        rows, (0, 1, *([2] if than else []), len(head) - 1), anchor="table-differences", caption="Differences of means"
+    )
+    return bullets(method_of(data)) + listed
 
 
 def _queries(data: Experiment, differences: Sequence[Difference], many: int) -> str:
@@ -175,17 +246,26 @@ def _cutoffs(data: Experiment, metric: str, differences: Sequence[Difference]) -
     parsed = data.paired.first._measurement.plan(metric).metric
     if parsed.k is None:
         return
-    labels = [str(parsed @ k) for k in _CUTOFFS]
+    cutoffs = _cutoffs_of(*(result for several in data.paired.systems.values() for result in several))
+    labels = [str(parsed @ k) for k in cutoffs]
     try:
         deeper = data.with_metrics(labels)
     except ValueError:  # saved results have no lists, and seeds have several
         return
     name = str(parsed).rpartition("@")[0]
     lines = dict(list(deeper.single().items())[:_RUNS])
-    plots_html = [plots.by_cutoff(lines, labels, _CUTOFFS, name)]
+    plots_html = [plots.by_cutoff(lines, labels, cutoffs, name)]
     pairs = (deeper.select((of.baseline, of.run)) for of in differences)
-    plots_html += [plots.difference_by_cutoff(several, _CUTOFFS, name) for several in pairs]
+    plots_html += [plots.difference_by_cutoff(several, cutoffs, name) for several in pairs]
     yield "cutoffs", f"{name} by cutoff", figures(*map(small_figure, plots_html))
+
+
+def _cutoffs_of(*results: Result) -> list[int]:
+    """Cutoffs as deep as the lists."""
+    measured = [(result._measurement, next(iter(result))) for result in results if result._measurement.has_lists]
+    depths = (one.aligned(one.plan(label)).ranked.deepest for one, label in measured)
+    deepest = min(max(depths, default=_DEEPEST), _DEEPEST)
+    return sorted({k for k in (*range(1, 10), *range(10, _DEEPEST + 1, 5)) if k <= deepest} | {max(deepest, 1)})
 
 
 def _slices(data: Experiment) -> Iterator[Section]:
@@ -233,7 +313,8 @@ def _ties_and_judgements(data: Experiment) -> str:
 
 def _judged_by_cutoff(data: Experiment) -> str:
     """Judged rate of each run by cutoff, where the runs are available."""
-    labels = [f"judged@{k}" for k in _CUTOFFS]
+    cutoffs = _cutoffs_of(*(result for several in data.paired.systems.values() for result in several))
+    labels = [f"judged@{k}" for k in cutoffs]
     rates = None if data.origin is None else data.origin.judged(*labels)
     if not rates or any(len(several) > 1 for several in rates.values()):
         return ""
@@ -241,8 +322,8 @@ def _judged_by_cutoff(data: Experiment) -> str:
     if not all(result._measurement.has_bad(labels[0]) for result in results.values()):
         return paragraph("The truth has relevant items only, so the judged rate equals precision.")
     if all(result[label] == 1 for result in results.values() for label in labels):
-        return paragraph("All items at ranks 1 to 100 of all runs are judged.")
-    return small_figure(plots.by_cutoff(results, labels, _CUTOFFS, "judged"))
+        return paragraph(f"All items at ranks 1 to {cutoffs[-1]} of all runs are judged.")
+    return small_figure(plots.by_cutoff(results, labels, cutoffs, "judged"))
 
 
 def _leaderboard(data: Experiment, metric: str) -> str:
@@ -260,10 +341,16 @@ def _provenance_of(data: Experiment) -> str:
             keywords.append(f"{name}={'...' if callable(value) else repr(value)}")
     used = {"by": data.by is not None, "clusters": data.paired.clusters is not None, "weights": data.is_weighted}
     keywords += [f"{name}=..." for name, is_used in used.items() if is_used]
-    runs = "{" + ", ".join(f"{printable(name)!r}: ..." for name in data.names) + "}"
-    words = ["truth", runs, repr(list(data.labels)), *keywords, *_convention_keywords(data.definitions)]
+    inputs = {} if data.origin is None else {name: several[0] for name, several in data.origin.runs.items()}
+    runs = ", ".join(f"{printable(name)!r}: {_path(inputs.get(name), '...')}" for name in data.names)
+    truth = _path(data.origin and data.origin.truth, "truth")
+    words = [truth, f"{{{runs}}}", repr(list(data.labels)), *keywords, *_convention_keywords(data.definitions)]
     call = data.command or f"rs.compare({', '.join(words)})"
     return _provenance(data.paired.systems, data.definitions, call, [*method_of(data), *detectable_of(data)])
+
+
+def _path(side: object, other: str) -> str:
+    return repr(os.fspath(side)) if is_path(side) else other
 
 
 def _convention_keywords(definitions: Mapping[str, Definition]) -> list[str]:
@@ -275,9 +362,8 @@ def _convention_keywords(definitions: Mapping[str, Definition]) -> list[str]:
 def _provenance(systems: Any, definitions: Any, call: str, lines: Sequence[str]) -> str:
     digests: list[list[Any]] = [["run", "digest of the truth", "digest of the run"]]
     for name, results in list(systems.items())[:_RUNS]:
-        digests += [
-            [name, result._measurement.inputs["truth"], result._measurement.inputs["run"]] for result in results
-        ]
+        sides = [result._measurement.inputs for result in results]
+        digests += [[name, *(str(inputs[side])[:_DIGEST] for side in ("truth", "run"))] for inputs in sides]
     cited = bullets(definition.cite for definition in definitions.values())
     return (
         f"{bullets(lines)}<h3>Definitions</h3>{cited}<h3>Reproduce this report</h3><pre>{escape(call, 4_000)}</pre>"
@@ -289,14 +375,17 @@ def _provenance(systems: Any, definitions: Any, call: str, lines: Sequence[str])
 # -- one run -------------------------------------------------------------------------------------------------
 
 
-def report_of_result(result: Result) -> str:
+def report_of_result(result: Result, title: str | None = None) -> str:
     """The report of a result."""
-    sections: list[Section] = [("means", "Means", _means(result)), *_deeper(result)]
-    sections.append(("queries", "Queries", _values(result)))
     name = result._name or "run"
     call = f"rs.evaluate({', '.join(['truth', 'run', repr(list(result)), *_convention_keywords(result.definitions)])})"
     provenance = _provenance({name: (result,)}, result.definitions, call, result.notes)
-    return page(f"Result of {name}", [*sections, ("definitions", "Definitions and provenance", provenance)])
+    sections = [
+        ("queries", "Queries", _values(result)),
+        ("definitions", "Definitions and provenance", provenance),
+    ]
+    subtitle = [date.today().isoformat(), f"rankstone {__version__}"]
+    return page(title or f"Result of {name}", subtitle, _means(result) + _curves(result), sections)
 
 
 def _means(result: Result) -> str:
@@ -304,21 +393,21 @@ def _means(result: Result) -> str:
     return table(with_intervals._answer().table, (0,), caption="Means") + bullets(result.notes)
 
 
-def _deeper(result: Result) -> Iterator[Section]:
+def _curves(result: Result) -> str:
     plots_html: list[Plot] = []
     first = next((label for label in result if result._measurement.plan(label).metric.k is not None), None)
     if first is not None:
         parsed = result._measurement.plan(first).metric
         try:
-            labels = [str(parsed @ k) for k in _CUTOFFS]
+            cutoffs = _cutoffs_of(result)
+            labels = [str(parsed @ k) for k in cutoffs]
             name = str(parsed).rpartition("@")[0]
-            plots_html.append(plots.by_cutoff({"": result._more(labels)}, labels, _CUTOFFS, name))
+            plots_html.append(plots.by_cutoff({"": result._more(labels)}, labels, cutoffs, name))
         except ValueError:  # a saved result has no lists
             pass
     with contextlib.suppress(ValueError):
         plots_html.append(result.plot("precision-recall"))
-    if plots_html:
-        yield "curves", "Curves", figures(*map(small_figure, plots_html))
+    return figures(*map(small_figure, plots_html)) if plots_html else ""
 
 
 def _values(result: Result) -> str:

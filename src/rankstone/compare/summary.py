@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from rankstone.compare.caveats import general_caveats
 from rankstone.compare.differences import Difference, Experiment
+from rankstone.plots.marks import printable
 from rankstone.results.answer import Answer, Latex, PaperTable, latex, number, p_value, queries, signed
 from rankstone.results.definition import Definition, summarize
 
@@ -25,10 +27,12 @@ def answer_of(data: Experiment, slices: Answer | None) -> Answer:
     *defined, origin = summarize(definitions)
     return Answer(
         table,
+        title=headline_of(data),
         notes=notes_of(data, slices),
         definitions=[*defined, origin],
         align="".join("<" if name in _TEXTS else ">" for name in table[0]),
         fixed=2 if data.baseline is not None else 3,
+        later=(*_BOUNDS, "p", "better", "same", "worse"),
         below=() if slices is None else (slices,),
         tips={definition.metric: definition.cite for definition in definitions},
         paper=_paper(data, defined, origin),
@@ -38,7 +42,8 @@ def answer_of(data: Experiment, slices: Answer | None) -> Answer:
 
 def _table(data: Experiment) -> list[list[str]]:
     """The head and the rows; the verdict comes early, so that a narrow terminal shows it in the first part."""
-    percent = f"{100 * data.rules.confidence:g} % interval"
+    percent = f"{100 * data.rules.confidence:g} %"
+    percent = f"unadjusted {percent} CI" if data.is_adjusted else f"{percent} interval"
     head = ["metric", "run", *(["than"] if data.baseline is None else []), "mean", "difference", "verdict", percent,
             *(_BOUNDS if data.paired.is_bounded else ()), "p", "adjusted", "better", "same", "worse"]  # fmt: skip
     table = [head]
@@ -60,6 +65,89 @@ def _cells(data: Experiment, of: Difference) -> list[str]:
         of.run, *([of.baseline] if data.baseline is None else []), number(of.second), signed(of.difference),
         of.verdict, interval, *bounds, p_value(of.p), p_value(of.adjusted), str(of.wins), str(of.ties), str(of.losses),
     ]  # fmt: skip
+
+
+# -- the verdicts in words -----------------------------------------------------------------------------------
+
+_COMPARATIVES = ("better", "higher", "worse", "lower")
+_OPPOSITES = {"worse": "better", "lower": "higher"}
+_SENTENCES = 3
+
+
+class _Pair(NamedTuple):
+    """Two runs, and their differences by verdict."""
+
+    run: str
+    baseline: str
+    verdicts: dict[str, list[Difference]]
+
+    @property
+    def winner_first(self) -> _Pair:
+        """The same from the view of the run that is better, where only one is."""
+        if not _OPPOSITES.keys() & self.verdicts or {"better", "higher"} & self.verdicts.keys():
+            return self
+        verdicts = {_OPPOSITES.get(verdict, verdict): several for verdict, several in self.verdicts.items()}
+        return _Pair(self.baseline, self.run, verdicts)
+
+
+def headline_of(data: Experiment) -> str:
+    """The verdicts in a few sentences, the decided ones first; pairs of runs with the same verdicts share one."""
+    pairs: dict[tuple[str, str], _Pair] = {}
+    for of in data.differences:
+        if of.verdict:
+            pair = pairs.setdefault((of.run, of.baseline), _Pair(of.run, of.baseline, {}))
+            pair.verdicts.setdefault(of.verdict, []).append(of)
+    groups: dict[tuple[str, str], list[_Pair]] = {}
+    for pair in pairs.values():
+        if data.baseline is None:
+            pair = pair.winner_first
+        alike = str([(verdict, [of.metric for of in several]) for verdict, several in pair.verdicts.items()])
+        groups.setdefault((pair.baseline if data.baseline is not None else pair.run, alike), []).append(pair)
+    order = sorted(groups.values(), key=lambda group: min(map(_rank, group[0].verdicts)))
+    rest = sum(map(len, order[_SENTENCES:]))
+    more = [f"{rest} more pairs of runs are in the table."] if rest else []
+    return " ".join([*(_sentence(data, group) for group in order[:_SENTENCES]), *more])
+
+
+def _rank(verdict: str) -> int:
+    return _COMPARATIVES.index(verdict) if verdict in _COMPARATIVES else 9
+
+
+def _sentence(data: Experiment, group: Sequence[_Pair]) -> str:
+    """The verdicts of pairs that have the same ones."""
+    runs, baselines = dict.fromkeys(pair.run for pair in group), dict.fromkeys(pair.baseline for pair in group)
+    than, clauses = f" than {_joined(baselines)}", list[str]()
+    for verdict in sorted(group[0].verdicts, key=_rank):
+        differences = [of for pair in group for of in pair.verdicts[verdict]]
+        is_first = verdict in _COMPARATIVES and not clauses
+        clauses.append(f"{verdict}{than * is_first} on {_metrics(data, differences)}{_largest_p(data, differences)}")
+    subject = f"{_joined(runs)} {'are' if len(runs) > 1 else 'is'}"
+    if not {*_COMPARATIVES} & group[0].verdicts.keys():
+        subject = f"{_joined(runs)} vs. {_joined(baselines)}:"
+    return f"{subject} {', '.join(clauses)}."
+
+
+def _metrics(data: Experiment, differences: Sequence[Difference]) -> str:
+    labels = dict.fromkeys(of.metric for of in differences)
+    every = [label for label in data.labels if data.rules.decides(label)]
+    if len(labels) == len(every) > 1:
+        return "both metrics" if len(every) == 2 else f"all {len(every)} metrics"
+    return _joined(labels)
+
+
+def _largest_p(data: Experiment, differences: Sequence[Difference]) -> str:
+    """The largest p-value of decided differences, rounded up."""
+    largest = max((of.adjusted for of in differences if of.verdict in _COMPARATIVES), default=math.nan)
+    if math.isnan(largest):
+        return ""
+    size = "< 0.001" if largest < 0.001 else f"<= {math.ceil(1000 * largest) / 1000:g}"
+    return f" ({'adjusted ' * data.is_adjusted}p {size})"
+
+
+def _joined(names: Iterable[str]) -> str:
+    """Names in a sentence."""
+    *first, last = map(printable, names)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 # -- notes ---------------------------------------------------------------------------------------------------
@@ -86,11 +174,10 @@ def split_convention(definitions: Mapping[str, Definition]) -> tuple[str, str]:
 def method_of(data: Experiment) -> list[str]:
     """The number of queries, the test and the correction."""
     rules, n = data.rules, sorted({int(sample.mask.sum()) for sample in data.samples.values()})
-    deciding = sum(bool(of.verdict) for of in data.differences)
     count = queries(n[0]) if len(n) == 1 else f"{n[0]:,} to {queries(n[-1])}"
     test, paired = rules.paired_test, data.paired
-    over = f" over {deciding} comparison{'s' * (deciding != 1)}" if rules.adjustment.corrects else ""
-    changes_p = deciding != 1 or rules.adjustment.p is not None
+    over = f" over {data.deciding} comparison{'s' * (data.deciding != 1)}" if rules.adjustment.corrects else ""
+    changes_p = data.deciding != 1 or rules.adjustment.p is not None
     correction = f", {rules.adjustment.words}{over}" if changes_p else ""
     random = f" ({rules.resamples:,} sign flips, seed {rules.seed})" if rules.is_random else ""
     clusters = f" in {int(paired.clusters.max()) + 1:,} clusters" if paired.clusters is not None else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,7 +26,7 @@ from rankstone.evaluate.pipeline import open_source
 from rankstone.evaluate.values import ratio_of
 from rankstone.explain.sweep import ConventionDifference, Sweep, between_conventions, place_of
 from rankstone.metrics.gains import DISCOUNTS, cg
-from rankstone.metrics.registry import Metric, Value, parse_one
+from rankstone.metrics.registry import ByName, Metric, Value, parse_one
 from rankstone.program.flat import ranking_of
 from rankstone.results.answer import Answer, Readable
 from rankstone.results.answer import plain as as_plain
@@ -104,18 +104,35 @@ def explain(
     """
     if metric is None:
         raise InputTypeError("pass a metric: rs.explain(truth, run, 'ndcg@10', query=...), or metric= with one table")
-    metric = parse_one(metric, "explain one")
-    options: Any = {"mask": mask, "lengths": lengths, "groups": groups, "columns": columns}
-    names = convention if isinstance(convention, (tuple, list)) else (convention,)
     runs = run if isinstance(run, tuple) else (run,)
-    if (len(names), len(runs)) not in ((1, 1), (1, 2), (2, 1)):
+    options: Any = {"mask": mask, "lengths": lengths, "groups": groups, "columns": columns}
+
+    def sources() -> list[Source]:
+        if truth is None:
+            raise InputTypeError("pass a truth: a score is explained by what is relevant")
+        return [open_source(truth, side, **options) for side in runs]
+
+    return explain_sources(len(runs), sources, metric, query, convention, choices, threads)
+
+
+def explain_sources(
+    many: int,
+    opened: Callable[[], Sequence[Source]],
+    metric: str | Metric,
+    query: Hashable,
+    convention: str | Convention | Sequence[str | Convention],
+    choices: ByName,
+    threads: int = 0,
+) -> Any:
+    """The explanation of one or two (`many`) runs, which are opened after the other arguments are checked."""
+    names = convention if isinstance(convention, (tuple, list)) else (convention,)
+    if (len(names), many) not in ((1, 1), (1, 2), (2, 1)):
         raise InputError("explain one score, or the difference of two conventions, or that of two runs")
-    plans = [make_plans(metric, name, choices)[0] for name in names]
+    parsed = parse_one(metric, "explain one")
+    plans = [make_plans(parsed, name, choices)[0] for name in names]
     check_supported(plans, JUDGED)
-    if truth is None:
-        raise InputTypeError("pass a truth: a score is explained by what is relevant")
     conventions = [find_convention(name).with_choices(**choices) for name in names]
-    sources = [_only(open_source(truth, side, **options), plans, query) for side in runs]
+    sources = [_only(source, plans, query) for source in opened()]
     sweeps = [Sweep(source, threads) for source in sources]
     if len(names) == 2:
         return between_conventions(sweeps[0], plans, [convention.name for convention in conventions], query)

@@ -142,33 +142,15 @@ class IdentifyResult(Readable):
                 f"the last {len(self.possible)} are possible only: a range over the orders of tied items has the "
                 "number, or another changed choice gives it, which may be a coincidence"
             )
-        return Answer([["convention", "changed", "value"], *(match._cells() for match in matches)], title, notes, "<<>")
+        table = [["convention", "changed", "value"], *(match._cells() for match in matches)]
+        return Answer(table, title, notes, align="<<")
 
-    def render(self, form: str = "table", *, verbose: bool = False, width: int | None = None) -> str:
-        """The table of matches as text.
-
-        Parameters
-        ----------
-        form : str, default "table"
-            "table" (plain text), "markdown", "latex" or "html".
-        verbose : bool, default False
-            Include the definitions.
-        width : int, optional
-            Width of the terminal, in characters.
-
-        Returns
-        -------
-        str
-        """
+    def _printed(self) -> Answer:
         answer = self._answer()
-        if form != "table":
-            return answer.render(form, verbose=verbose)
         head, *rows = [line for row in answer.table for line in _narrow(row)]
-        if not rows:
-            return answer.title
         more = [f"and {len(rows) - _MAX_LINES} lines more"] if len(rows) > _MAX_LINES else []
-        short = replace(answer, table=[head, *rows[:_MAX_LINES]], notes=[*more, *answer.notes])
-        return short.render(verbose=verbose, width=width)
+        table = [head, *rows[:_MAX_LINES]] if rows else []
+        return replace(answer, table=table, notes=[*more, *answer.notes])
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,7 +190,7 @@ class IdentifyTable(Readable):
             shown = f"{some_of(names)}" if names else f"no convention, {len(result.matches)} with changes"
             notes.append(f"{run}{result.metric} = {result.reported}: {shown}")
             notes += [f"{run}{result.metric}: {note}" for note in result._answer().notes]
-        return Answer([["convention", "changed"], *rows[:_MAX_LINES]], title, notes, "<<")
+        return Answer([["convention", "changed"], *rows[:_MAX_LINES]], title, notes, align="<<")
 
 
 def identify(
@@ -578,5 +560,5 @@ def _narrow(row: Sequence[str]) -> list[list[str]]:
     """The row with a long list of conventions on several lines."""
     import textwrap
 
-    first, *more = textwrap.wrap(row[0], 50, break_on_hyphens=False)
+    first, *more = textwrap.wrap(row[0], 46, break_on_hyphens=False)
     return [[first, *row[1:]], *([line, "", ""] for line in more)]

@@ -23,7 +23,7 @@ from rankstone.evaluate.values import measured, ratio_of, view_for
 from rankstone.metrics.registry import ByName, Metric
 from rankstone.program.flat import ranking_of
 from rankstone.program.ranking import Ranking, Ratio
-from rankstone.results.answer import Answer, Readable, plain, queries
+from rankstone.results.answer import Answer, Readable, plain, queries, signed
 from rankstone.results.result import TieRange
 
 T = TypeVar("T")
@@ -286,7 +286,7 @@ class ChoiceEffect(NamedTuple):
     @property
     def depends_on_order(self) -> bool:
         """Whether the effect depends on the choices changed before it, to the digits printed."""
-        return _signed(self.lowest) != _signed(self.highest)
+        return signed(self.lowest) != signed(self.highest)
 
 
 @dataclass(frozen=True, repr=False)
@@ -336,9 +336,9 @@ class ConventionDifference(Readable):
         for row in self.effects:
             numbers = [row.effect, *([row.lowest, row.highest] * bool(varying))]
             counts = ["-" if row.queries is None else str(row.queries)] * mean
-            table.append([row.choice, _word(row.first), _word(row.second), *map(_signed, numbers), *counts])
+            table.append([row.choice, _word(row.first), _word(row.second), *map(signed, numbers), *counts])
         blank = [""] * (len(table[0]) - 4)
-        table += [[], ["", *map("{:.4f}".format, self.values), _signed(self.difference), *blank]]
+        table += [*[[]] * bool(self.effects), ["", *map("{:.4f}".format, self.values), signed(self.difference), *blank]]
         notes = []
         if varying:
             notes.append(
@@ -455,10 +455,6 @@ def place_of(queries: Sequence[Hashable], query: Hashable) -> int:
         if indices:
             return indices[0]
     raise InputError(f"query {query!r} is not in the truth; there are {len(queries)} queries, such as {some(queries)}")
-
-
-def _signed(value: float) -> str:
-    return f"{round(value, 4) + 0.0:+.4f}"  # no -0.0000
 
 
 def _word(value: Any) -> str:

@@ -151,13 +151,14 @@ class Bars:
 
 @dataclass(frozen=True)
 class Intervals:
-    """Horizontal intervals."""
+    """Horizontal intervals; `name`: of all that are as thick, for the legend."""
 
     y: Numbers
     low: Numbers
     high: Numbers
     thick: bool = True
     series: int = 0
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -209,6 +210,12 @@ class Drawing:
         """The named series, for a legend."""
         named = {mark.series: mark.name for mark in self.marks if isinstance(mark, (Line, Dots)) and mark.name}
         return sorted(named.items())
+
+    @property
+    def widths(self) -> list[tuple[bool, str]]:
+        """The named kinds of intervals, for a legend: whether they are thick."""
+        named = {mark.thick: mark.name for mark in self.marks if isinstance(mark, Intervals) and mark.name}
+        return sorted(named.items(), reverse=True)
 
     @property
     def layers(self) -> list[Mark]:

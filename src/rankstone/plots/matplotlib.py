@@ -12,32 +12,49 @@ from rankstone.plots.svg import COLOURS
 
 _QUIET = "#57606a"
 _SHAPES = ("o", "s", "D", "^")
+_NAME = 40  # characters of a row name
 
 
 def draw(plot: Drawing, ax: Any = None) -> Any:
     """Draw on axes; returns them."""
-    if ax is None:
+    is_new = ax is None
+    if is_new:
         ax = _new(plot)
     for mark in plot.layers:
         _DRAWN[type(mark)](ax, mark)
     ax.set_xlim(plot.x.low, plot.x.high)
     ax.set_ylim(*((plot.y.high, plot.y.low) if plot.y.names else (plot.y.low, plot.y.high)))
     ax.set_xlabel(_plain(plot.x.label))
+    ax.set_xticks(ticks := plot.x.ticks(), [plot.x.tick_label(tick) for tick in ticks])
     if plot.y.names:
-        ax.set_yticks(range(len(plot.y.names)), [_plain(name) for name in plot.y.names])
+        ax.set_yticks(range(len(plot.y.names)), [_plain(printable(name, _NAME)) for name in plot.y.names])
     else:
         ax.set_ylabel(_plain(plot.y.label))
-    ax.set_title(_plain(plot.title), loc="left", fontsize="medium")
-    if plot.series:
-        ax.legend(loc="best", frameon=False)
+        ax.set_yticks(ticks := plot.y.ticks(), [plot.y.tick_label(tick) for tick in ticks])
+    ax.tick_params(length=0, pad=6)
+    ax.grid(axis="x" if plot.y.names else "both", color=_QUIET, alpha=0.18, linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[:].set_visible(False)
+    above = any(isinstance(mark, RefLine) and mark.label for mark in plot.marks)  # which stand between title and plot
+    ax.set_title(_plain(plot.title), loc="left", fontsize="large", pad=20 if above else None)
+    named = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=_end) if plot.series else ()
+    if named:
+        place = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if is_new else {"loc": "best"}
+        ax.legend(*zip(*named, strict=True), frameon=False, **place)
     return ax
+
+
+def _end(named: tuple[Any, str]) -> float:
+    """Where a line ends, downwards, so that the legend has the order of the lines."""
+    heights = getattr(named[0], "get_ydata", list)()
+    return -float(heights[-1]) if len(heights) else 0.0
 
 
 def _new(plot: Drawing) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("PNG, PDF and to_matplotlib need matplotlib: pip install rankstone[plots]") from None
+        raise ImportError("PNG, PDF and to_matplotlib need matplotlib: pip install 'rankstone[plots]'") from None
     return Figure(figsize=(plot.width / 96, plot.height / 96), layout="constrained").add_subplot()
 
 
@@ -51,7 +68,8 @@ def _colour(series: int) -> str:
 
 
 def _line(ax: Any, mark: Line) -> None:
-    shape = {"marker": _SHAPES[mark.series % 4], "markersize": 5, "markevery": (mark.series * 0.02, 0.15)}
+    shape = {"marker": _SHAPES[mark.series % 4], "markersize": 5, "markevery": (mark.series * 0.02, 0.15),
+             "clip_on": False}  # fmt: skip
     more = shape if mark.name else {}
     ax.plot(mark.x, mark.y, color=_colour(mark.series), label=_plain(mark.name) or None, **more)
 
@@ -79,8 +97,13 @@ def _rule(ax: Any, mark: RefLine) -> None:
     else:
         (ax.axvline if mark.axis == "x" else ax.axhline)(mark.at, **style)
     if mark.label and mark.axis == "x":
-        ax.annotate(_plain(mark.label), (mark.at, 1), xycoords=("data", "axes fraction"), xytext=(4, -12),
-                    textcoords="offset points", color=_QUIET)  # fmt: skip
+        ax.annotate(_plain(mark.label), (mark.at, 1), xycoords=("data", "axes fraction"), xytext=(0, 4),
+                    textcoords="offset points", color=_QUIET, ha="center")  # fmt: skip
+
+
+def _bars(ax: Any, mark: Bars) -> None:
+    width = mark.width * (0.85 if len(mark.x) < 200 else 1)
+    ax.bar(mark.x, mark.y, width=width, color=[_colour(int(y < 0)) for y in mark.y])
 
 
 def _notes(ax: Any, mark: TextMarks) -> None:
@@ -98,7 +121,7 @@ _DRAWN: dict[type, Any] = {
         mark.x, mark.low, mark.high, color=_colour(mark.series), alpha=0.18, linewidth=0
     ),
     Dots: _dots,
-    Bars: lambda ax, mark: ax.bar(mark.x, mark.y, width=mark.width, color=[_colour(int(y < 0)) for y in mark.y]),
+    Bars: _bars,
     Intervals: _spans,
     RefLine: _rule,
     Span: lambda ax, mark: ax.axvspan(mark.low, mark.high, color=_QUIET, alpha=0.12, linewidth=0),

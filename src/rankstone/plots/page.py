@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from rankstone.plots.marks import escape, escape_sentence
 from rankstone.plots.plot import Plot
@@ -14,14 +14,18 @@ from rankstone.plots.svg import STYLE as PLOT_STYLE
 from rankstone.plots.svg import around
 
 _COLUMNS = 14  # of the widest table
+_WHOLE = 860  # pixels, of a picture as wide as the page
+_STACKED = 4  # columns, above which a row is a list of its cells on a phone
 
 # Dark or light as the reader's machine is; on paper light.
 STYLE = (
     ":root{color-scheme:light dark;--ink:#1b1f24;--quiet:#57606a;--paper:#fff;--line:#d0d7de;--stripe:#f3f5f7;"
-    "--good:#0b6b3a;--bad:#a8320a}"
+    "--good:#0b6b3a;--bad:#a8320a;--good-back:#e6f4ea;--bad-back:#fdeae3;--open-back:#f1f2f4;--note-back:#fff8e6;"
+    "--note:#9a5b00}"
     "@media screen and (prefers-color-scheme:dark){:root{--ink:#e6edf3;--quiet:#a4aeb9;--paper:#0d1117;--line:#30363d;"
-    "--stripe:#161b22;--good:#5fd39a;--bad:#ff9d7a}}"
-    "*{box-sizing:border-box}body{margin:0 auto;padding:1rem;max-width:68rem;color:var(--ink);background:var(--paper);"
+    "--stripe:#161b22;--good:#5fd39a;--bad:#ff9d7a;--good-back:#0f2a1b;--bad-back:#331a12;--open-back:#1a2028;"
+    "--note-back:#2b2311;--note:#e3b341}}"
+    "*{box-sizing:border-box}body{margin:0 auto;padding:1rem;max-width:70rem;color:var(--ink);background:var(--paper);"
     "font:15px/1.5 system-ui,sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}"
     "h1{font-size:1.5rem}h2{font-size:1.2rem;margin:2.2rem 0 .6rem;border-bottom:1px solid var(--line)}"
     "h3,h4{font-size:1rem;margin:1.4rem 0 .4rem}h4{margin-top:.8rem;font-weight:500}"
@@ -30,13 +34,30 @@ STYLE = (
     "th,td{padding:.15rem .6rem;text-align:right;vertical-align:top;white-space:nowrap;max-width:22rem;"
     "overflow-wrap:break-word}th{white-space:normal}.w{min-width:12rem;white-space:normal;overflow-wrap:anywhere}"
     "th{border-bottom:1px solid var(--line);font-weight:600}tbody tr:nth-child(even){background:var(--stripe)}"
+    "table:has(th:nth-child(9)){font-size:.8rem}table:has(th:nth-child(9)) :is(th,td){padding:.15rem .4rem}"
     ".l{text-align:left}"
     + ",".join(f".l{at} td:nth-child({at + 1})" for at in range(_COLUMNS))
     + "{text-align:left;overflow-wrap:anywhere}"
     ".tall{max-height:26rem;overflow:auto}"
     ".tall th{position:sticky;top:0;background:var(--paper)}"
     ".up{color:var(--good);font-weight:600}.down{color:var(--bad);font-weight:600}"
-    "nav ul{display:flex;flex-wrap:wrap;gap:.2rem 1rem;padding:0;list-style:none}a{color:inherit}"
+    "h1{margin:.4rem 0 0}header p{margin:0}"
+    ".lead,.caveats{border-left:5px solid var(--line);border-radius:.4rem;padding:.6rem 1rem;margin:1rem 0}"
+    ".lead{font-size:1.1rem;background:var(--open-back)}.lead p{margin:0}"
+    ".lead.good{border-color:var(--good);background:var(--good-back)}"
+    ".lead.bad{border-color:var(--bad);background:var(--bad-back)}"
+    ".caveats{border-color:var(--note);background:var(--note-back)}.caveats ul{margin:.2rem 0;padding-left:1.2rem}"
+    "table.grid{width:100%;border-collapse:separate;border-spacing:.25rem;table-layout:fixed}"
+    "table.grid th,table.grid td{text-align:left;white-space:normal;max-width:none;overflow-wrap:anywhere;"
+    "border:0;background:none}table.grid td{padding:.4rem .6rem;border-radius:.4rem;background:var(--open-back)}"
+    "table.grid td.good{background:var(--good-back)}table.grid td.bad{background:var(--bad-back)}"
+    "table.grid b{font-size:1.05rem}table.grid small{display:block;color:var(--quiet);line-height:1.35}"
+    "table.grid tr{background:none}table.grid th:first-child{width:14%}th small{font-weight:400}"
+    ".chip,i{color:var(--quiet)}.good .chip,.good i{color:var(--good)}.bad .chip,.bad i{color:var(--bad)}"
+    "i{font-style:normal}.chip{display:inline-block;border:1px solid;border-radius:1rem;padding:0 .5rem;"
+    "font-size:.8rem;font-weight:600;margin-top:.15rem}"
+    "details.part{border-top:1px solid var(--line)}details.part>summary{padding:.5rem 0}"
+    "details.part>summary h2{display:inline;border:0;margin:0;font-size:1.1rem}details.part[open]{padding-bottom:1rem}"
     "summary{cursor:pointer}:focus-visible{outline:2px solid #0072b2;outline-offset:2px}"
     "input{font:inherit;color:inherit;background:var(--paper);border:1px solid var(--quiet);padding:.2rem .4rem;"
     "max-width:100%}button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer}"
@@ -44,13 +65,21 @@ STYLE = (
     ".pictures{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start}.pictures>*{min-width:0;flex:1 1 27rem}"
     ".folds{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(20rem,100%),1fr));gap:0 1rem}"
     ".folds>[open]{grid-column:1/-1}figure{margin:.5rem 0;overflow-x:auto}"
-    "@media(max-width:40rem){th,td{max-width:12rem;padding:.15rem .4rem}.w{min-width:9rem}"
-    'figure .rs[width="640"]{min-width:32rem;max-width:none}.pictures>*{flex-basis:100%}}'
+    "@media(max-width:40rem){th,td{max-width:12rem;padding:.15rem .4rem;white-space:normal}.w{min-width:9rem}"
+    ".stacked{width:100%}.stacked thead{display:none}.stacked tr{display:block;padding:.3rem 0;"
+    "border-bottom:1px solid var(--line)}.stacked td,.stacked th{display:flex;gap:1rem;justify-content:space-between;"
+    "max-width:none;white-space:normal}.stacked td::before{content:attr(data-l);color:var(--quiet)}"
+    "table.grid.stacked td{display:block}table.grid.stacked td::before{display:block;font-size:.8rem}"
+    "table.grid.stacked tr{border:0}"
+    f'figure .rs[width="640"],figure .rs[width="{_WHOLE}"]{{min-width:32rem;max-width:none}}'
+    ".pictures>*{flex-basis:100%}}"
     "pre{white-space:pre-wrap}[hidden]{display:none}figure[data-table] svg{cursor:pointer}"
     "tbody tr.at{outline:2px solid #0072b2;outline-offset:-2px}"
     "@page{margin:14mm}"
     "@media print{body{max-width:none;padding:0;font-size:13px}.scroll{max-height:none;overflow:visible}"
-    "nav,.tools,.folds>:not([open]){display:none}.why:not(:has([open])){display:none}"
+    ".tools,.folds>:not([open]),details.part:not([open]):not(#definitions){display:none}"
+    ".why:not(:has([open])){display:none}#definitions::details-content{content-visibility:visible;block-size:auto}"
+    ".lead,.caveats,td{print-color-adjust:exact}"
     "table{font-size:11px}table:has(th:nth-child(10)){font-size:9px}"
     "th,td{padding:.1rem .25rem;max-width:12rem;white-space:normal}.w{min-width:3rem}.pictures{display:block}"
     ".pictures>*{display:inline-block;width:48%;vertical-align:top}h2,h3,caption{break-after:avoid}figure,tr{break-inside:avoid}"
@@ -73,6 +102,7 @@ for (const figure of document.querySelectorAll('figure[data-table]')) {
     rows[at].hidden = false;
     const folds = [at, at - rows.length].map(place => document.querySelector(`details[data-row="${name} ${place}"]`));
     for (const fold of folds) if (fold) fold.open = true;
+    figure.closest('details').open = true;
     rows[at].scrollIntoView({block: 'center'});
   };
   if (figure.dataset.low) {
@@ -135,6 +165,7 @@ for (const table of document.querySelectorAll('table[data-links]')) {
         box.value = button.textContent;
         box.dispatchEvent(new Event('input'));
       }
+      document.querySelector('input.filter').closest('details').open = true;
       document.querySelector('input.filter').focus();
     });
   }
@@ -142,22 +173,60 @@ for (const table of document.querySelectorAll('table[data-links]')) {
 """
 
 
-def page(title: str, sections: Sequence[tuple[str, str, str]]) -> str:
-    """A whole page; sections: an anchor, a heading and HTML."""
+def page(title: str, subtitle: Sequence[str], lead: str, sections: Sequence[tuple[str, str, str]]) -> str:
+    """A whole page; lead: HTML that is seen at once, sections: folded, each an anchor, a heading and HTML."""
     style = STYLE + PLOT_STYLE
     own = f"style-src {_hashed(style)}; script-src {_hashed(SCRIPT)}"
     policy = f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
-    links = "".join(f'<li><a href="#{anchor}">{escape(heading)}</a></li>' for anchor, heading, _ in sections)
     body = "".join(
-        f'<section id="{anchor}"><h2>{escape(heading)}</h2>{text}</section>' for anchor, heading, text in sections
+        f'<details class="part" id="{anchor}"><summary><h2>{escape(heading)}</h2></summary>{text}</details>'
+        for anchor, heading, text in sections
     )
+    under = escape_sentence(" \N{MIDDLE DOT} ".join(filter(None, subtitle)), 600)
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{style}</style></head><body><header><h1>{escape(title)}</h1></header>"
-        f'<nav aria-label="Parts of this page"><ul>{links}</ul></nav><main>{body}</main>'
-        f"<script>{SCRIPT}</script></body></html>\n"
+        f"<title>{escape(title, 200)}</title><style>{style}</style></head><body>"
+        f'<header><h1>{escape(title, 200)}</h1><p class="quiet">{under}</p></header>'
+        f"<main>{lead}{body}</main><script>{SCRIPT}</script></body></html>\n"
+    )
+
+
+def box(kind: str, text: str) -> str:
+    """HTML in a coloured box."""
+    return f'<div class="{kind}">{text}</div>'
+
+
+class Cell(NamedTuple):
+    """A cell of a grid of verdicts."""
+
+    value: str
+    change: str = ""
+    details: Sequence[str] = ()  # lines
+    verdict: str = ""  # with its mark
+    kind: str = ""  # of its colour
+
+    def html(self, label: str) -> str:
+        """The cell; label: of its column, for a phone."""
+        kind = f' class="{self.kind}"' if self.kind else ""
+        details = "".join(f"<small>{escape(line)}</small>" for line in self.details)
+        chip = f'<span class="chip">{escape(self.verdict)}</span>' if self.verdict else ""
+        text = f"<b>{escape(self.value)}</b> <i>{escape(self.change)}</i>{details}{chip}"
+        return f'<td{kind} data-l="{escape(label)}">{text}</td>'
+
+
+def grid(head: Sequence[str], rows: Iterable[tuple[str, str, Sequence[Cell]]], caption: str) -> str:
+    """Verdicts by run and metric; a row has a name, a text under it, and cells."""
+    body = "".join(
+        f'<tr><th scope="row">{escape(name)}<small>{escape(under)}</small></th>'
+        f"{''.join(cell.html(label) for label, cell in zip(head[1:], cells, strict=True))}</tr>"
+        for name, under, cells in rows
+    )
+    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    return (
+        f'<table class="grid stacked"><caption class="l quiet">{escape_sentence(caption)}</caption>'
+        f"<thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
     )
 
 
@@ -195,6 +264,11 @@ def rows_figure(plot: Plot) -> str:
     return figure(replace(plot, width=_ROWS) if around(plot) < _ROWS / 2 else plot)
 
 
+def wide_figure(plot: Plot) -> str:
+    """A plot as wide as the page, without its caption."""
+    return f"<figure>{replace(plot, width=_WHOLE).svg(styled=False)}</figure>"
+
+
 def small_figure(plot: Plot, anchor: str = "", count: int = 0) -> str:
     """The same in half of the page, small enough for a phone."""
     return figure(replace(plot, width=_SMALL, height=round(_SMALL * 0.8)), anchor, count)
@@ -212,6 +286,8 @@ def table(
     """A table, its head first; left: columns of text; signs: columns whose numbers are good above 0; anchor: sorted;
     links: a column whose words are looked for in the tables that have a box for that."""
 
+    stacked = len(rows[0]) > _STACKED
+
     def cell(tag: str, at: int, value: Any) -> str:
         text = str(value)
         kinds = ["l"] if tag == "th" and at in left else []
@@ -220,13 +296,15 @@ def table(
         kinds += ["w"] if len(text) > _WIDE else []
         name = f' class="{" ".join(kinds)}"' if kinds else ""
         more = f' title="{escape(text, 2_000)}"' if len(text) > 80 else ""
+        more += f' data-l="{escape(rows[0][at])}"' if stacked and tag == "td" else ""
         scope = ' scope="col"' if tag == "th" else ""
         return f"<{tag}{name}{more}{scope}>{escape(text)}</{tag}>"
 
     def line(tag: str, row: Sequence[Any]) -> str:
         return f"<tr>{''.join(cell(tag, at, value) for at, value in enumerate(row))}</tr>"
 
-    kinds = [*(["sorted"] if anchor else []), *(f"l{at}" for at in left)]  # shorter than a class in every cell
+    kinds = ["sorted"] * bool(anchor) + ["stacked"] * stacked
+    kinds += [f"l{at}" for at in left]  # shorter than a class in every cell
     name = f' class="{" ".join(kinds)}"' + (f' id="{anchor}"' if anchor else "")
     name += f' data-links="{links}"' if links is not None else ""
     caption_html = f'<caption class="l quiet">{escape(caption)}</caption>' if caption else ""

@@ -53,7 +53,7 @@ class Plot(Drawing):
         Parameters
         ----------
         path : str or PathLike
-            The file: .svg, or .png and .pdf with matplotlib (`pip install rankstone[plots]`).
+            The file: .svg, or .png and .pdf with matplotlib (`pip install 'rankstone[plots]'`).
         """
         name = os.fspath(path)
         ending = name.rpartition(".")[2].lower()

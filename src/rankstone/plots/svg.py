@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from unicodedata import east_asian_width
 
 from rankstone.plots.marks import (
@@ -118,20 +119,25 @@ class _Canvas:
         middle = (self.top + self.bottom) / 2
         yield f'<text transform="translate(14 {_n(middle)}) rotate(-90)" text-anchor="middle">{label}</text>'
 
-    def _placed(self) -> Iterable[tuple[float, float, int, str]]:
-        """Where each name of the legend stands: in as many rows as they need."""
+    def _placed(self) -> Iterable[tuple[float, float, Callable[[float, float], str], str]]:
+        """Where each name of the legend stands, and its sign: in as many rows as they need."""
+        signs: list[tuple[Callable[[float, float], str], str]] = [
+            (partial(_shape, size=4, series=series % len(COLOURS), hollow=False, title=""), name)
+            for series, name in self.plot.series
+        ]
+        signs += [(partial(_stroke, thick=thick), name) for thick, name in self.plot.widths]
         x, y = self.left, 11
-        for series, name in self.plot.series:
-            wide = 30 + _pixels(name)
+        for sign, name in signs:
+            wide = 36 + _pixels(name)
             if x > self.left and x + wide > self.plot.width:
                 x, y = self.left, y + _LEGEND
-            yield x, y, series, name
+            yield x, y, sign, name
             x += wide
 
     def _legend(self) -> Iterable[str]:
-        for x, y, series, name in self.legend:
-            yield _shape(x + 5, y, 4, series % len(COLOURS), hollow=False, title="")
-            yield _text(x + 14, y + 4, name, "start", longest=_fitting(name))
+        for x, y, sign, name in self.legend:
+            yield sign(x + 7, y)
+            yield _text(x + 20, y + 4, name, "start", longest=_fitting(name))
 
     # -- marks -----------------------------------------------------------------------------------------------
 
@@ -292,6 +298,11 @@ def _text(x: float, y: float, text: str, anchor: str, kind: str = "", longest: i
     name = f' class="{kind}"' if kind else ""
     side = "" if anchor == "start" else f' text-anchor="{anchor}"'
     return f'<text{name} x="{_n(x)}" y="{_n(y)}"{side}>{more}{escape(text, longest)}</text>'
+
+
+def _stroke(x: float, y: float, thick: bool) -> str:
+    """The sign of intervals."""
+    return f'<path class="rule strong {"thick" if thick else "thin"}" d="M{_n(x - 7)} {_n(y)}h14"/>'
 
 
 def _shape(x: float, y: float, size: float, series: int, hollow: bool, title: str) -> str:

@@ -7,13 +7,85 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rankstone.data.arrow import convertible
 
 Rows = Sequence[Sequence[str]]  # the head first
 
 WIDTH = 100  # of notes, where the width of the terminal is unknown
+_LONG, _SHORT = 16, 10  # letters of a name that may be shortened on a narrow screen, and that are left of it
+
+
+class Verdict(NamedTuple):
+    """How a verdict looks: a mark, so that it does not depend on colours, and the kind of its colour."""
+
+    mark: str
+    kind: str
+
+
+VERDICTS = {  # by the first word of a cell in the column `verdict`
+    "better": Verdict("\N{BLACK UP-POINTING TRIANGLE}", "good"), "passed": Verdict("\N{CHECK MARK}", "good"),
+    "worse": Verdict("\N{BLACK DOWN-POINTING TRIANGLE}", "bad"), "failed": Verdict("\N{BALLOT X}", "bad"),
+    "inconclusive": Verdict("?", "open"), "equivalent": Verdict("\N{ALMOST EQUAL TO}", "same"),
+    "identical": Verdict("=", "same"), "higher": Verdict("\N{UPWARDS ARROW}", "same"),
+    "lower": Verdict("\N{DOWNWARDS ARROW}", "same"),
+}  # fmt: skip
+_ANSI = {"good": 32, "bad": 31, "open": 90, "same": 36, "head": 1, "note": 2}
+
+
+def verdict_of(text: str) -> Verdict | None:
+    """How a cell or a title looks whose first word is a verdict."""
+    word = re.search(r"\w+", text)
+    return VERDICTS.get(word[0].lower()) if word else None
+
+
+class Screen(NamedTuple):
+    """What a text is printed on."""
+
+    width: int | None = None
+    colour: bool = False
+    marks: bool = False  # whether verdicts have them
+
+    def ink(self, kind: str, text: str) -> str:
+        """The text in the colour of its kind."""
+        return f"\x1b[{_ANSI[kind]}m{text}\x1b[0m" if self.colour and text else text
+
+    def verdict(self, text: str, kind: str = "") -> str:
+        """The text in the colour of its verdict, or of a kind if it has none."""
+        look = verdict_of(text)
+        return self.ink(look.kind if look else kind, text) if look or kind else text
+
+
+class _Part(NamedTuple):
+    """A table that fits the screen, its alignment, the space between columns, and the names that were shortened."""
+
+    rows: Rows
+    align: str
+    gap: int = 2
+    names: Mapping[str, str] = {}
+
+
+class Verdict(NamedTuple):
+    """How a verdict looks: a mark, so that it does not depend on colours, and the kind of its colour."""
+
+    mark: str
+    kind: str
+
+
+VERDICTS = {  # by the first word of a cell in the column `verdict`
+    "better": Verdict("\N{BLACK UP-POINTING TRIANGLE}", "good"), "passed": Verdict("\N{CHECK MARK}", "good"),
+    "worse": Verdict("\N{BLACK DOWN-POINTING TRIANGLE}", "bad"), "failed": Verdict("\N{BALLOT X}", "bad"),
+    "inconclusive": Verdict("?", "open"), "equivalent": Verdict("\N{ALMOST EQUAL TO}", "same"),
+    "identical": Verdict("=", "same"), "higher": Verdict("\N{UPWARDS ARROW}", "same"),
+    "lower": Verdict("\N{DOWNWARDS ARROW}", "same"),
+}  # fmt: skip
+
+
+def verdict_of(text: str) -> Verdict | None:
+    """How a cell or a title looks whose first word is a verdict."""
+    word = re.search(r"\w+", text)
+    return VERDICTS.get(word[0].lower()) if word else None
 
 
 @dataclass(frozen=True)
@@ -26,26 +98,19 @@ class Answer:
     definitions: Sequence[str] = ()
     align: str = "<"  # of the first columns, < or >; the others are numbers
     fixed: int = 0  # columns that each part of a table repeats that is too wide for the screen; 0: it is never cut
+    later: Sequence[str] = ()  # columns that move to a second table first
     turns: bool = False  # may rows and columns change places on a narrow screen
     below: Sequence[Answer] = ()  # tables printed under this one
     tips: Mapping[str, str] = field(default_factory=dict)  # shown in a notebook on pointing at a row, by its first cell
     paper: PaperTable | None = None  # the table of a LaTeX document, where it is another one
     more: str = ""  # what shows the definitions, where they are left out
 
-    def render(
-        self, form: str = "table", *, verbose: bool = False, width: int | None = None, more: str | None = None
-    ) -> str:
-        """As `markdown`, `latex`, `html`, or the `table` that is printed; verbose: with definitions.
-
-        more: what shows the definitions, instead of the answer's own.
-        """
-        notes = [*self.notes, *(self.definitions if verbose else ())]
-        more = self.more if more is None else more
-        if notes and more and self.definitions and not verbose:
-            notes[0] += f" ({more} for all)"
+    def render(self, form: str = "table", *, verbose: bool = False, width: int | None = None) -> str:
+        """As `markdown`, `latex`, `html`, or the `table` that is printed; verbose: with definitions."""
+        notes = self._notes(verbose, self.more)
         title = [self.title] if self.title else []
         if form == "html":
-            return html_table(self.table, self._sides(self.table), [*title, *notes], self.tips)
+            return html_table(self)
         if form == "markdown":
             return markdown_page(self.table, [*title, *notes])
         if form == "latex" and self.paper is not None:
@@ -53,18 +118,41 @@ class Answer:
         if form == "latex":
             rows = render([row for row in self.table if row], form)
             return "\n".join([rows, *(f"% {line}" for line in wrapped([*title, *notes]))])
-        lines = [line for rows, align in self._tables(width) for line in text_table(rows, align)]
-        return "\n".join([*title, *lines, *wrapped(notes, min(width or WIDTH, WIDTH))])
+        return self.text(Screen(width), verbose, self.more)
 
-    def _tables(self, width: int | None) -> list[tuple[Rows, str]]:
-        """The table in as many parts as the width asks for, and those below it, each with its alignment."""
-        rows = self.table
-        if self.turns and width is not None and width_of(rows) > width:
-            turned = [list(column) for column in zip(*rows, strict=True)]
-            rows = rows if width_of(turned) > width else [["run", *turned[0][1:]], *turned[1:]]
-        align = self._sides(rows)
-        parts = _parts(rows, align, width, self.fixed) if self.fixed else [(rows, align)]
-        return [*parts, *(part for answer in self.below for part in answer._tables(width))]
+    def text(self, screen: Screen, verbose: bool = False, more: str = "") -> str:
+        """The table that is printed; more: what shows the definitions, where they are left out."""
+        parts = self._parts(screen)
+        names = {short: name for part in parts for short, name in part.names.items()}
+        notes = [*self._notes(verbose, more), *(f"{short}: {name}" for short, name in names.items())]
+        wide = min(screen.width or WIDTH, WIDTH)
+        return "\n".join([
+            *(screen.verdict(line, "head") for line in wrapped([self.title], wide)),
+            *(line for part in parts for line in text_table(part.rows, part.align, part.gap, screen)),
+            *(screen.ink("note", line) for line in wrapped(notes, wide)),
+        ])  # fmt: skip
+
+    def _notes(self, verbose: bool, more: str) -> list[str]:
+        notes = [*self.notes, *(self.definitions if verbose else ())]
+        if notes and more and self.definitions and not verbose:
+            notes[0] += f" ({more} for all)"
+        return notes
+
+    def _parts(self, screen: Screen) -> list[_Part]:
+        """The table in as many parts as the width asks for, and those below it."""
+        rows, width = self.table, screen.width or math.inf
+        if not rows:
+            return []
+        if screen.marks:
+            rows = [rows[0], *([_marked(*cell) for cell in zip(rows[0], row, strict=False)] for row in rows[1:])]
+        tables = [_Part(rows, self._sides(rows))]
+        if width_of(rows) > width:
+            if self.turns:
+                head, *body = map(list, zip(*rows, strict=True))
+                tables.append(_Part([["run", *head[1:]], *body], self._sides(body)))
+            each = (_cut(table, int(width), self) if self.fixed else [_folded(table, int(width))] for table in tables)
+            tables = min(each, key=len)
+        return [*tables, *(part for answer in self.below for part in answer._parts(screen))]
 
     def _sides(self, rows: Rows) -> str:
         return self.align.ljust(len(rows[0]), ">")
@@ -97,7 +185,11 @@ class Readable(ABC):
         -------
         str
         """
-        return self._answer().render(form, verbose=verbose, width=width)
+        return (self._printed() if form == "table" else self._answer()).render(form, verbose=verbose, width=width)
+
+    def _printed(self) -> Answer:
+        """What a terminal shows, where it is less."""
+        return self._answer()
 
     def __repr__(self) -> str:
         return self.render()
@@ -162,15 +254,59 @@ def table_of(columns: Mapping[str, Sequence[object]]) -> list[list[str]]:
     return [list(columns), *cells]
 
 
-def _parts(rows: Rows, align: str, width: int | None, fixed: int) -> list[tuple[Rows, str]]:
-    """The table as it is, or cut into tables of fewer columns, each with the first ones."""
-    widths = [max(len(row[at]) for row in rows) + 2 for at in range(len(rows[0]))]
-    parts = [[*range(fixed)]]
-    for at in range(fixed, len(widths)):
-        if width is not None and len(parts[-1]) > fixed and sum(widths[i] for i in [*parts[-1], at]) - 2 > width:
-            parts.append([*range(fixed)])
-        parts[-1].append(at)
-    return [([[row[at] for at in part] for row in rows], "".join(align[at] for at in part)) for part in parts]
+def _marked(column: str, cell: str) -> str:
+    """A cell with a mark, if it is a verdict."""
+    look = verdict_of(cell) if column == "verdict" else None
+    return f"{look.mark} {cell}" if look else cell
+
+
+def _cut(part: _Part, width: int, answer: Answer) -> list[_Part]:
+    """The table in parts of fewer columns, each with the fixed ones; set closer and with short names first."""
+    align, fixed = part.align, [*range(answer.fixed)]
+    first = [at for at, name in enumerate(part.rows[0]) if name not in answer.later]
+    long = [at for at in fixed if _width(part.rows, [at]) > _LONG]
+    rest = width - len(long) - _width(part.rows, [at for at in first if at not in long], 1)
+    rows, names = part.rows, part.names
+    if long and _width(rows, first, 1) > width:
+        rows, names = _shortened(rows, long, max(_SHORT, rest // len(long)))
+    gap = 1 if _width(rows, first) > width else 2
+    parts = [fixed]
+    for at in sorted(range(len(fixed), len(align)), key=lambda at: at not in first):
+        if len(parts[-1]) > len(fixed) and _width(rows, [*parts[-1], at], gap) > width:
+            parts.append(fixed)
+        parts[-1] = sorted([*parts[-1], at])
+    return [_Part([[row[at] for at in own] for row in rows], "".join(align[at] for at in own), gap, names)
+            for own in parts]  # fmt: skip
+
+
+def _width(rows: Rows, columns: Sequence[int], gap: int = 2) -> int:
+    return sum(max(len(row[at]) for row in rows) + gap for at in columns) - gap
+
+
+def _shortened(rows: Rows, columns: Sequence[int], longest: int) -> tuple[Rows, Mapping[str, str]]:
+    """The table with names shortened in the middle, and the whole names; as it is if two would look the same."""
+    from rankstone.plots.marks import printable
+
+    names = dict.fromkeys(row[at] for row in rows for at in columns)
+    short = {name: printable(name, longest) for name in names}
+    if len(set(short.values())) < len(names):
+        return rows, {}
+    whole = {cut: name for name, cut in short.items() if cut != name}
+    return [[short[cell] if at in columns else cell for at, cell in enumerate(row)] for row in rows], whole
+
+
+def _folded(part: _Part, width: int) -> _Part:
+    """The table with the texts of its last column on several lines."""
+    import textwrap
+
+    room = width - _width([row for row in part.rows if row], range(len(part.align) - 1)) - 2
+    if not part.align.endswith("<") or room < _LONG:
+        return part
+    rows: list[Sequence[str]] = []
+    for row in part.rows:
+        lines = textwrap.wrap(row[-1], room) if row else []
+        rows += [[*(row[:-1] if not at else [""] * (len(row) - 1)), line] for at, line in enumerate(lines)] or [row]
+    return part._replace(rows=rows)
 
 
 def width_of(rows: Rows) -> int:
@@ -228,30 +364,55 @@ def _padded(rows: Rows, align: str) -> list[list[str]]:
     ]
 
 
-def text_table(rows: Rows, align: str) -> list[str]:
+def text_table(rows: Rows, align: str, gap: int = 2, screen: Screen = Screen()) -> list[str]:  # noqa: B008
     """Lines of a table. An empty row is a line across."""
-    lines = aligned(rows, align)
-    rule = "-" * max(map(len, lines))
-    body = [line if row else rule for row, line in zip(rows, lines, strict=True)]
-    return [body[0], rule, *body[1:], *([rule] if len(body) > 1 else [])]
+    head, *body = _padded(rows, align)
+    at, space = rows[0].index("verdict") if "verdict" in rows[0] else len(head), " " * gap
+    rule = screen.ink("note", "-" * max(len(space.join(cells).rstrip()) for cells in (head, *body)))
+    painted = ([*cells[:at], *map(screen.verdict, cells[at : at + 1]), *cells[at + 1 :]] for cells in body)
+    lines = [space.join(cells).rstrip() if cells else rule for cells in painted]
+    return [screen.ink("head", space.join(head).rstrip()), rule, *lines, *([rule] if body else [])]
 
 
-def html_table(rows: Rows, align: str, notes: Sequence[str], tips: Mapping[str, str] | None = None) -> str:
-    """The same for a notebook, with remarks under it, and with tips by the rows' first cells."""
+# Colours are mixed with that of the page's text, so that they suit light and dark pages.
+_STYLE = (
+    ".rankstone{font-variant-numeric:tabular-nums;overflow-x:auto}.rankstone strong{display:block;margin:.3em 0}"
+    ".rankstone table{border-collapse:collapse;margin:.2em 0 .4em;font-size:.92em}"
+    ".rankstone :is(th,td){padding:.25em .5em;border:0;background:none;white-space:nowrap}"
+    ".rankstone th{border-bottom:1px solid currentColor}"
+    ".rankstone td{border-bottom:1px solid color-mix(in srgb,currentColor 15%,transparent)}"
+    ".rankstone :is(p,details){margin:.2em 0;font-size:.85em;opacity:.8}.rankstone summary{cursor:pointer}"
+    ".rankstone b{--c:currentColor;color:color-mix(in srgb,var(--c) 60%,currentColor);font-weight:600;"
+    "background:color-mix(in srgb,var(--c) 16%,transparent);border-radius:1em;padding:.1em .6em}"
+    ".rankstone .good{--c:#2da44e}.rankstone .bad{--c:#e5484d}.rankstone .same{--c:#1f8fbf}.rankstone .open{--c:#888}"
+)
+
+
+def html_table(answer: Answer) -> str:
+    """The same for a notebook."""
     from html import escape
 
-    def line(row: Sequence[str], tag: str) -> str:
-        sides = ("left" if side == "<" else "right" for side in align)
-        tip = f" title='{escape(tips[row[0]], quote=True)}'" if tips and row[0] in tips else ""
+    head, *body = answer.table
+    align = ["left" if side == "<" else "right" for side in answer._sides(answer.table)]
+
+    def cells(row: Sequence[str], tag: str) -> str:
+        tip = f" title='{escape(answer.tips[row[0]])}'" if row[0] in answer.tips else ""
+        texts = (
+            f"<b class='{look.kind}'>{look.mark} {escape(cell)}</b>"
+            if name == "verdict" != cell and (look := verdict_of(cell)) else escape(cell)
+            for name, cell in zip(head, row, strict=True)
+        )  # fmt: skip
         return "".join(
-            f"<{tag}{'' if at else tip} style='text-align:{side}'>{escape(cell)}</{tag}>"
-            for at, (cell, side) in enumerate(zip(row, sides, strict=False))
+            f"<{tag}{'' if at else tip} style='text-align:{align[at]}'>{text}</{tag}>" for at, text in enumerate(texts)
         )
 
-    body = "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows[1:] if row)
-    text = "<br>".join(map(escape, notes))
+    rows = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in body if row)
+    title = f"<strong>{escape(answer.title)}</strong>" if answer.title else ""
+    notes, definitions = ("<br>".join(map(escape, lines)) for lines in (answer.notes, answer.definitions))
     return (
-        f"<table><thead><tr>{line(rows[0], 'th')}</tr></thead><tbody>{body}</tbody></table><p><small>{text}</small></p>"
+        f"<div class='rankstone'><style>{_STYLE}</style>{title}<table><thead><tr>{cells(head, 'th')}</tr></thead>"
+        f"<tbody>{rows}</tbody></table>{notes and f'<p>{notes}</p>'}"
+        f"{definitions and f'<details><summary>Definitions</summary>{definitions}</details>'}</div>"
     )
 
 
@@ -267,7 +428,7 @@ def render(rows: Rows, form: str) -> str:
     first = rows[1] if len(rows) > 1 else ["", *("0" for _ in rows[0][1:])]
     align = "".join(">" if _is_number(cell) else "<" for cell in first)
     if form == "html":
-        return html_table(rows, align, ())
+        return html_table(Answer(rows, align=align))
     if form == "latex":
         return tabular([list(map(latex, row)) for row in rows], align)
     if form == "markdown":

@@ -343,11 +343,21 @@ class Result(Readable, Mapping[str, float]):
 
         write(self, path, format)
 
-    def report(self) -> str:
-        """An HTML page with means, plots, values per query and definitions: one file, without external requests."""
+    def report(self, title: str | None = None) -> str:
+        """An HTML page with means, plots, values per query and definitions: one file, without external requests.
+
+        Parameters
+        ----------
+        title : str, optional
+            Title of the page; by default the names of the runs.
+
+        Returns
+        -------
+        str
+        """
         from rankstone.compare.report import report_of_result
 
-        return report_of_result(self)
+        return report_of_result(self, title)
 
     def render(
         self, form: str = "table", *, verbose: bool = False, width: int | None = None, confidence: float | None = None

@@ -3,7 +3,7 @@
 try:
     import pyspark  # noqa: F401
 except ImportError:
-    raise ImportError("rs.spark needs Spark: pip install pyspark sqlglot") from None
+    raise ImportError("rs.spark needs Spark: pip install 'rankstone[spark]'") from None
 
 from rankstone.spark.distributed import evaluate
 from rankstone.spark.spark_sql import register, sql

@@ -144,7 +144,7 @@ def _duckdb() -> Any:
     try:
         import duckdb
     except ImportError:
-        raise ImportError("rs.sql needs DuckDB: pip install duckdb sqlglot") from None
+        raise ImportError("rs.sql needs DuckDB: pip install 'rankstone[duckdb]'") from None
     return duckdb
 
 
