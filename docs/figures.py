@@ -1,7 +1,7 @@
-"""Draws the two pictures of the README and the first page: `python docs/figures.py`, from the project's folder.
+"""Draws the pictures of the README and the first page: `python docs/figures.py`, from the project's folder.
 
 The numbers are read, not written here: those of tools from the record of the golden tests, those of speed from the
-tables of benchmarks/README.md.
+tables of benchmarks/README.md, those of a report from the example data.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
+
+import rankstone as rs
+from rankstone.results.answer import verdict_of
 
 sys.path.append(str(Path(__file__).parent))
 import recorded
@@ -84,6 +87,15 @@ def chart(title: str, bars: Sequence[Bar], caption: Sequence[str]) -> str:
     """Bars on a card of their own, which is legible on white and on dark pages."""
     left = 36 + LETTER * max(len(f"{bar.label} {bar.note}") for bar in bars)
     height = 64 + ROW * len(bars) + 18 * len(caption) + 6
+    lines = [line for at, bar in enumerate(bars) for line in _bar(bar, left, 52 + ROW * at)]
+    lines += [
+        f'<text x="24" y="{72 + ROW * len(bars) + 18 * at}" font-size="12" fill="{SOFT}">{escape(line)}</text>'
+        for at, line in enumerate(caption)
+    ]
+    return _card(title, lines, height)
+
+
+def _card(title: str, lines: Sequence[str], height: int) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
@@ -91,11 +103,7 @@ def chart(title: str, bars: Sequence[Bar], caption: Sequence[str]) -> str:
             f"<title>{escape(title)}</title>",
             f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="10" fill="#fff" stroke="#d0d7de"/>',
             f'<text x="24" y="34" font-size="17" font-weight="600" fill="{TEXT}">{escape(title)}</text>',
-            *(line for at, bar in enumerate(bars) for line in _bar(bar, left, 52 + ROW * at)),
-            *(
-                f'<text x="24" y="{72 + ROW * len(bars) + 18 * at}" font-size="12" fill="{SOFT}">{escape(line)}</text>'
-                for at, line in enumerate(caption)
-            ),
+            *lines,
             "</svg>",
             "",
         ]
@@ -114,7 +122,7 @@ def _bar(bar: Bar, left: float, top: float) -> Iterator[str]:
 
 
 def pictures() -> dict[str, str]:
-    """Both pictures, by the names of their files."""
+    """The pictures, by the names of their files."""
     return {
         "seven-tools.svg": chart(
             f"One list, {METRIC}@{K}, seven tools, seven values",
@@ -132,7 +140,55 @@ def pictures() -> dict[str, str]:
                 "Grey: not the fastest; one query at a time, a kept pytrec_eval evaluator takes a third of the time.",
             ],
         ),
+        "report.svg": report(),
     }
+
+
+# -- the head of a report ------------------------------------------------------------------------------------
+
+METRICS = ("ndcg@10", "ap", "recall@20")
+TONES = {"good": ("#e6f4ea", "#0b6b3a"), "bad": ("#fdeae3", "#a8320a")}
+PLAIN = ("#f1f2f4", SOFT)
+
+
+def report() -> str:
+    """What the report of the example shows first, drawn again: its headline and the verdicts by run and metric."""
+    truth, runs, _, _ = rs.example()
+    comparison = rs.compare(truth, runs, METRICS, baseline="popular")
+    first, _, rest = comparison.headline.partition(". ")
+    parts = [
+        f'<rect x="24" y="52" width="{WIDTH - 48}" height="54" rx="6" fill="{TONES["good"][0]}"/>',
+        f'<rect x="24" y="52" width="5" height="54" fill="{TONES["good"][1]}"/>',
+        *(_text(42, 74 + 20 * at, line, TEXT) for at, line in enumerate((f"{first}.", rest))),
+        *(_text(160 + 182 * at, 130, label, TEXT, 600) for at, label in enumerate(METRICS)),
+    ]
+    for row, run in enumerate(comparison.runs):
+        top = 140 + 64 * row
+        parts.append(_text(24, top + 24, run, TEXT, 600))
+        for at, label in enumerate(METRICS):
+            parts += _verdict(comparison, run, label, 154 + 182 * at, top)
+    height = 140 + 64 * len(comparison.runs) + 12
+    return _card("Is it better? The head of a report", parts, height)
+
+
+def _verdict(comparison: rs.Comparison, run: str, label: str, left: int, top: int) -> Iterator[str]:
+    """A cell of the grid."""
+    if run == comparison.baseline:
+        yield f'<rect x="{left}" y="{top}" width="176" height="58" rx="6" fill="{PLAIN[0]}"/>'
+        yield _text(left + 8, top + 24, f"{comparison[comparison.runs[1], label].first:.4f}", TEXT, 600)
+        yield _text(left + 8, top + 46, "baseline", SOFT)
+        return
+    of = comparison[run, label]
+    look = verdict_of(of.verdict)
+    back, ink = TONES.get(look.kind, PLAIN)
+    yield f'<rect x="{left}" y="{top}" width="176" height="58" rx="6" fill="{back}"/>'
+    yield _text(left + 8, top + 24, f"{of.second:.4f}", TEXT, 600)
+    yield _text(left + 70, top + 24, f"{of.difference:+.4f}", ink)
+    yield _text(left + 8, top + 46, f"{look.mark} {of.verdict}", ink, 600)
+
+
+def _text(x: float, y: float, text: str, colour: str, weight: int = 400) -> str:
+    return f'<text x="{x}" y="{y}" font-weight="{weight}" fill="{colour}">{escape(text)}</text>'
 
 
 if __name__ == "__main__":

@@ -268,6 +268,7 @@ def share_of(lists: Recommendations, by: Popularity, total: str | float) -> tupl
     elif total == "highest":
         whole = float(popular.max(initial=0.0))
     else:
+        lists.catalogue.need_history()
         whole = float(lists.catalogue.users.count if total == "users" else len(lists.catalogue.history_item))
     return popular, max(whole, TINY)
 
