@@ -501,8 +501,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     def drawn(part: re.Match[str]) -> str:
         if part["figure"]:
             value = eval(part["figure"], namespace)
-            text = value if isinstance(value, str) else value.svg()
-            return f'<div class="figure">{re.sub(chr(10) + "+", " ", text)}</div>'
+            text = re.sub(r"\n\s*\n", "\n", value if isinstance(value, str) else value.svg())  # one block of HTML
+            return f'<div class="figure">{text}</div>'
         if part["language"] == "python":
             with contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(textwrap.dedent(part["code"]), page.file.src_path, "exec"), namespace)

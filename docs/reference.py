@@ -307,7 +307,7 @@ def _made(label: str, kind: type, text: str) -> list[str]:
 
 
 def _fields_of(kind: type, text: str) -> list[str]:
-    """The fields of a record whose docstring does not list them."""
+    """The fields of a record whose docstring does not list them, with the comments on their lines."""
     names = getattr(kind, "__dataclass_fields__", None) or getattr(kind, "_fields", None) or ()
     shown = [name for name in names if not name.startswith("_")]
     if not shown or "Attributes\n---" in text or "Parameters\n---" in text:
@@ -315,7 +315,11 @@ def _fields_of(kind: type, text: str) -> list[str]:
     types = {
         name: word for base in reversed(kind.__mro__) for name, word in getattr(base, "__annotations__", {}).items()
     }
-    return ["**Attributes**", "", *(f"- `{name}` ({plain_stars(str(types[name]))})" for name in shown), ""]
+    notes = dict(re.findall(r"^    (\w+): [^#\n]*  # (.*)$", inspect.getsource(kind), re.MULTILINE))
+    lines = [
+        f"- `{name}` ({plain_stars(str(types[name]))}){f': {notes[name]}' if name in notes else ''}" for name in shown
+    ]
+    return ["**Attributes**", "", *lines, ""]
 
 
 def _members(kind: type, level: int) -> list[str]:
