@@ -48,7 +48,7 @@ def test_curves_of_recommended_lists_are_no_deeper_than_the_lists_that_were_kept
         rs.evaluate(run=runs["hybrid"], metrics=f"coverage@{k}", catalogue=films)[f"coverage@{k}"] for k in range(1, 11)
     ]
     assert next(column for name, column in curve.items() if name != "k") == again
-    with pytest.raises(ValueError, match="coverage@12 needs longer lists than coverage@10; evaluate it"):
+    with pytest.raises(ValueError, match="coverage@11 needs longer lists than coverage@10; evaluate it"):
         result.plot("coverage@{1..20}")
 
 
