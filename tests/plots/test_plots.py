@@ -331,3 +331,25 @@ def test_png_label_of_a_line_is_above_the_curve():
     FigureCanvasAgg(ax.figure).draw()
     label, title = boxes(ax, [*ax.texts, ax._left_title])
     assert ax.bbox.y1 <= label.y0 < label.y1 <= title.y0
+
+
+def test_the_area_of_the_lorenz_curve_is_the_gini_index():
+    _, runs, _, films = rs.example()
+    for name, run in runs.items():
+        result = rs.evaluate(run=run, metrics="gini@10", catalogue=films)
+        items, places = result.plot("lorenz").data.values()
+        area = float(np.diff(items) @ (places[1:] + places[:-1])) / 2
+        assert 1 - 2 * area == pytest.approx(result["gini@10"], abs=1e-12), name
+    with pytest.raises(ValueError, match="evaluate gini@k with catalogue="):
+        rs.evaluate({"q": ["a"]}, {"q": ["a"]}, "rr").plot("lorenz")
+
+
+def test_bounds_are_those_of_the_result():
+    truth, runs, _, _ = rs.example()
+    result = rs.evaluate(truth, runs["hybrid"], ["ndcg@10", "rbp"], bounds=True)
+    plot = result.plot("bounds")
+    assert plot.data["lowest"] == [result.bounds[label].lowest for label in ("ndcg@10", "rbp")]
+    assert plot.data["highest"] == [result.bounds[label].highest for label in ("ndcg@10", "rbp")]
+    assert plot.svg().startswith("<svg")
+    with pytest.raises(ValueError, match="bounds=True"):
+        rs.evaluate(truth, runs["hybrid"], "rbp").plot("bounds")

@@ -1,7 +1,8 @@
-"""Curves of a result: precision by recall, and ROC."""
+"""Plots of a result: precision by recall, ROC, the Lorenz curve of recommended items, bounds over unjudged items."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from rankstone.errors import InputError, some
 from rankstone.metrics.registry import Metric
-from rankstone.plots.marks import Axis, Line, Mark, RefLine
+from rankstone.plots.marks import Axis, Dots, Intervals, Line, Mark, RefLine, TextMarks
 from rankstone.plots.plot import Plot
 
 if TYPE_CHECKING:
@@ -50,6 +51,37 @@ def _precision_recall(result: Result, query: Hashable) -> Plot:
     return _curve("Precision and recall", ("recall", recall), ("precision", precision), said)
 
 
+def _lorenz(result: Result, query: Hashable) -> Plot:
+    plans = [result._measurement.plan(label) for label in result]
+    plan = next((plan for plan in plans if plan.metric.declaration.reads == "recommendations"), None)
+    if plan is None or query is not None:
+        raise InputError("the Lorenz curve is that of all recommended lists: evaluate gini@k with catalogue=")
+    lists: Any = result._measurement.aligned(plan).form("recommendations")
+    view = lists.first(plan.arguments.get("k")).within("catalogue", "error")
+    times = view.frequency()
+    sizes = np.sort(times if view.base is None else times[view.base[0]])
+    share = np.concatenate([[0.0], np.cumsum(sizes) / sizes.sum()])
+    items = np.linspace(0, 1, len(share))
+    least = f"{100 * float(np.mean(sizes == 0)):.0f} % of the items are in no list"
+    rest = f"the most frequent tenth takes {100 * float(1 - np.interp(0.9, items, share)):.0f} % of the places"
+    sides = ("share of the items", items), ("share of the places", share)
+    return _curve("Lorenz curve", *sides, f"{least}; {rest}.", diagonal=True)
+
+
+def _bounds(result: Result, query: Hashable) -> Plot:
+    if not result.bounds or query is not None:
+        raise InputError("the bounds are those of all means: evaluate(truth, run, ..., bounds=True)")
+    labels = [label for label, ends in result.bounds.items() if not math.isnan(ends.lowest)]
+    low, high = ([getattr(result.bounds[label], end) for label in labels] for end in ("lowest", "highest"))
+    means, rows = [result[label] for label in labels], list(range(len(labels)))
+    texts = [f"{a:.4f} to {b:.4f}" for a, b in zip(low, high, strict=True)]
+    marks = (Intervals(rows, low, high), Dots(means, rows), TextMarks(rows, texts))
+    said = "; ".join(f"{label}: {text}" for label, text in zip(labels, texts, strict=True))
+    return Plot("Bounds over all grades of the unjudged items", said, Axis.over("mean", [*low, *high, *means]),
+                Axis.of_names("", labels), marks,
+                {"metric": labels, "mean": means, "lowest": low, "highest": high}, height=78 + 24 * len(labels))  # fmt: skip
+
+
 def _curve(title: str, x: tuple[str, Any], y: tuple[str, Any], sentence: str, diagonal: bool = False) -> Plot:
     """A line through points that are there already, from 0 to 1 both ways."""
     marks: tuple[Mark, ...] = (*([RefLine(axis="both")] if diagonal else []), Line(list(x[1]), list(y[1])))
@@ -57,4 +89,4 @@ def _curve(title: str, x: tuple[str, Any], y: tuple[str, Any], sentence: str, di
                 {x[0]: x[1], y[0]: y[1]}, height=400, width=440)  # fmt: skip
 
 
-CURVES = {"precision-recall": _precision_recall, "roc": _roc}
+CURVES = {"precision-recall": _precision_recall, "roc": _roc, "lorenz": _lorenz, "bounds": _bounds}

@@ -307,7 +307,8 @@ class Result(Readable, Mapping[str, float]):
         ----------
         kind : str
             A metric at many cutoffs ("ndcg@{1..100}"), "precision-recall" (interpolated precision, averaged over
-            queries), or "roc" (of one query, or of all rows with `averaging="one_list"`).
+            queries), "roc" (of one query, or of all rows with `averaging="one_list"`), "lorenz" (of recommended
+            items), or "bounds" (of the means, with `bounds=True`).
         query : hashable, optional
             Plot this query only.
 
