@@ -77,9 +77,9 @@ def _bounds(result: Result, query: Hashable) -> Plot:
     texts = [f"{a:.4f} to {b:.4f}" for a, b in zip(low, high, strict=True)]
     marks = (Intervals(rows, low, high), Dots(means, rows), TextMarks(rows, texts))
     said = "; ".join(f"{label}: {text}" for label, text in zip(labels, texts, strict=True))
+    data = {"metric": labels, "mean": means, "lowest": low, "highest": high}
     return Plot("Bounds over all grades of the unjudged items", said, Axis.over("mean", [*low, *high, *means]),
-                Axis.of_names("", labels), marks,
-                {"metric": labels, "mean": means, "lowest": low, "highest": high}, height=78 + 24 * len(labels))  # fmt: skip
+                Axis.of_names("", labels), marks, data, height=78 + 24 * len(labels))  # fmt: skip
 
 
 def _curve(title: str, x: tuple[str, Any], y: tuple[str, Any], sentence: str, diagonal: bool = False) -> Plot:
