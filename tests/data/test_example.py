@@ -3,6 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
+import pytest
 import pytrec_eval
 
 import rankstone as rs
@@ -36,3 +37,22 @@ def test_its_numbers_are_those_of_trec_eval():
 def test_the_caller_may_change_it():
     rs.example().truth.clear()
     assert rs.example().truth
+
+
+def test_curves_of_recommended_lists_are_no_deeper_than_the_lists_that_were_kept():
+    """Of coverage@10 the first 11 items are kept: cutoffs below are those of new evaluations, others an error."""
+    _, runs, _, films = rs.example()
+    result = rs.evaluate(run=runs["hybrid"], metrics="coverage@10", catalogue=films)
+    curve = result.plot("coverage@{1..10}").data
+    again = [
+        rs.evaluate(run=runs["hybrid"], metrics=f"coverage@{k}", catalogue=films)[f"coverage@{k}"] for k in range(1, 11)
+    ]
+    assert next(column for name, column in curve.items() if name != "k") == again
+    with pytest.raises(ValueError, match="coverage@12 needs longer lists than coverage@10; evaluate it"):
+        result.plot("coverage@{1..20}")
+
+
+def test_discovery_needs_a_history():
+    truth, runs, _, films = rs.example()
+    with pytest.raises(ValueError, match="efd@10: pass history="):
+        rs.evaluate(truth, runs["hybrid"], "efd@10", catalogue=films)

@@ -35,7 +35,7 @@ from rankstone.evaluate.means import (
     span,
     sums_of,
 )
-from rankstone.evaluate.pipeline import after_topk, align_all, firsts_of, locating, require_truth, show
+from rankstone.evaluate.pipeline import after_topk, align_all, depths_of, firsts_of, locating, require_truth, show
 from rankstone.evaluate.values import account_of, measure, measure_each, weights_of, without_pairs
 from rankstone.metrics.registry import ByName
 from rankstone.program.flat import ranking_of
@@ -151,8 +151,13 @@ class LiveMeasurement:
     def more(self, metrics: Metrics) -> LiveMeasurement:
         """Other metrics of the same lists, without reading them again."""
         outcomes = {}
+        kept = depths_of(outcome.plan for outcome in self.outcomes.values())
         for plan in make_plans(metrics, self.convention, self.choices):
             aligned = self.alignments.get(plan.align)
+            for align, depth in depths_of([plan]).items():
+                deepest = kept.get(align)
+                if deepest is not None and (depth is None or depth > deepest):
+                    raise InputError(f"{plan.label} needs longer lists than {', '.join(self.outcomes)}; evaluate it")
             if plan.needs_truth and not self.first.judged:
                 raise InputError(f"{plan.label} needs a truth: evaluate(truth, run, ...)")
             form = None if aligned is None else aligned.form(plan.metric.declaration.reads)

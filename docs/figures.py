@@ -1,0 +1,196 @@
+"""Draws the pictures of the README and the first page: `python docs/figures.py`, from the project's folder.
+
+The numbers are read, not written here: those of tools from the record of the golden tests, those of speed from the
+tables of benchmarks/README.md, those of a report from the example data.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+import rankstone as rs
+from rankstone.results.answer import verdict_of
+
+sys.path.append(str(Path(__file__).parent))
+import recorded
+
+HERE = Path(__file__).parent
+WIDTH, ROW, LETTER = 720, 26, 7.6
+BLUE, GREY, TEXT, SOFT = "#1565a9", "#98a2ad", "#1f2328", "#59636e"
+
+# A list for which tools that are all well known compute seven values of nDCG@3, and one tool for each.
+CASE, METRIC, K = "c_ties_graded", "ndcg", 3
+TOOLS = {
+    "pytrec_eval": "pytrec_eval",
+    "ranx": "ranx",
+    "sklearn": "scikit-learn",
+    "lightgbm": "LightGBM",
+    "evidently": "Evidently",
+    "pyspark": "Spark",
+    "lenskit": "LensKit",
+}
+# Rows of the benchmarks: what the picture calls them, and words of their first and third cell.
+SPEED = {
+    ("TREC files, 1.5 M lines", "pytrec_eval"): ("from files to 10 metrics", "pytrec_eval-terrier"),
+    ("dicts, 1 M rows", "ranx"): ("dicts of strings", "ranx"),
+    ("dicts, 1 M rows", "pytrec_eval"): ("dicts of strings", "pytrec_eval-terrier"),
+    ("columns, 10 M rows", "DuckDB"): ("int64 columns, 100,000 queries x 100, rows grouped", "duckdb"),
+    ("columns, 10 M rows", "Polars"): ("int64 columns, 100,000 queries x 100, rows grouped", "polars"),
+    ("trec_eval -m all_trec", "trec_eval (C)"): ("by the clock", "built with -O3"),
+    ("one query, kept evaluator", "pytrec_eval"): ("kept evaluator", "pytrec_eval-terrier"),
+}
+
+
+class Bar(NamedTuple):
+    """One row of a picture."""
+
+    label: str
+    note: str
+    length: float  # share of the width
+    value: str
+    strong: bool = True
+
+
+def tools() -> list[Bar]:
+    """What each of the tools computed."""
+    answers = {answer.tool.split()[0]: answer for answer in recorded.answers(CASE, METRIC, K)}
+    return [
+        Bar(label, answers[name].tool.split()[1], float(answers[name].value), answers[name].number(3))
+        for name, label in TOOLS.items()
+    ]
+
+
+def speed() -> list[Bar]:
+    """How many times faster, as the benchmarks measured it; below 1 where another is faster."""
+    text = (HERE.parent / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:]] for line in text.splitlines() if line.count("|") == 8]
+    out = []
+    for (label, other), (work, against) in SPEED.items():
+        ours, theirs = next((row[1], row[3]) for row in rows if work in row[0] and against in row[2])
+        ratio = _seconds(theirs) / _seconds(ours)
+        shown = f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.1f}x" if ratio >= 1 else f"{ratio:.2f}x"
+        out.append(Bar(label, f"vs {other}", ratio, shown, ratio >= 1))
+    return [bar._replace(length=bar.length / max(bar.length for bar in out)) for bar in out]
+
+
+def _seconds(cell: str) -> float:
+    number, unit = re.match(r"([\d.]+) (m?s)", cell).groups()
+    return float(number) * {"s": 1, "ms": 1e-3}[unit]
+
+
+def chart(title: str, bars: Sequence[Bar], caption: Sequence[str]) -> str:
+    """Bars on a card of their own, which is legible on white and on dark pages."""
+    left = 36 + LETTER * max(len(f"{bar.label} {bar.note}") for bar in bars)
+    height = 64 + ROW * len(bars) + 18 * len(caption) + 6
+    lines = [line for at, bar in enumerate(bars) for line in _bar(bar, left, 52 + ROW * at)]
+    lines += [
+        f'<text x="24" y="{72 + ROW * len(bars) + 18 * at}" font-size="12" fill="{SOFT}">{escape(line)}</text>'
+        for at, line in enumerate(caption)
+    ]
+    return _card(title, lines, height)
+
+
+def _card(title: str, lines: Sequence[str], height: int) -> str:
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
+            f'font-family="system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif" font-size="14">',
+            f"<title>{escape(title)}</title>",
+            f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="10" fill="#fff" stroke="#d0d7de"/>',
+            f'<text x="24" y="34" font-size="17" font-weight="600" fill="{TEXT}">{escape(title)}</text>',
+            *lines,
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def _bar(bar: Bar, left: float, top: float) -> Iterator[str]:
+    length = bar.length * (WIDTH - left - 94)
+    middle, colour = top + 15, BLUE if bar.strong else GREY
+    yield (
+        f'<text x="{left - 12:.1f}" y="{middle}" text-anchor="end" fill="{TEXT}">{escape(bar.label)} '
+        f'<tspan fill="{SOFT}">{escape(bar.note)}</tspan></text>'
+    )
+    yield f'<rect x="{left:.1f}" y="{top + 2}" width="{length:.1f}" height="18" rx="3" fill="{colour}"/>'
+    yield f'<text x="{left + length + 8:.1f}" y="{middle}" font-weight="600" fill="{TEXT}">{bar.value}</text>'
+
+
+def pictures() -> dict[str, str]:
+    """The pictures, by the names of their files."""
+    return {
+        "seven-tools.svg": chart(
+            f"One list, {METRIC}@{K}, seven tools, seven values",
+            tools(),
+            [
+                "Items 2, 10, 9 have grades 1, 2, 3; returned: 7 (score 0.9), then 2, 10, 9 (equal scores of 0.5).",
+                "Recorded from the tools themselves, at the versions shown. rankstone reproduces each of them by name.",
+            ],
+        ),
+        "speed.svg": chart(
+            "How many times faster rankstone is",
+            speed(),
+            [
+                "Same numbers from the same data on 2 cores of an AMD EPYC; benchmarks/README.md has them all.",
+                "Grey: not the fastest; one query at a time, a kept pytrec_eval evaluator takes a third of the time.",
+            ],
+        ),
+        "report.svg": report(),
+    }
+
+
+# -- the head of a report ------------------------------------------------------------------------------------
+
+METRICS = ("ndcg@10", "ap", "recall@20")
+TONES = {"good": ("#e6f4ea", "#0b6b3a"), "bad": ("#fdeae3", "#a8320a")}
+PLAIN = ("#f1f2f4", SOFT)
+
+
+def report() -> str:
+    """What the report of the example shows first, drawn again: its headline and the verdicts by run and metric."""
+    truth, runs, _, _ = rs.example()
+    comparison = rs.compare(truth, runs, METRICS, baseline="popular")
+    first, _, rest = comparison.headline.partition(". ")
+    parts = [
+        f'<rect x="24" y="52" width="{WIDTH - 48}" height="54" rx="6" fill="{TONES["good"][0]}"/>',
+        f'<rect x="24" y="52" width="5" height="54" fill="{TONES["good"][1]}"/>',
+        *(_text(42, 74 + 20 * at, line, TEXT) for at, line in enumerate((f"{first}.", rest))),
+        *(_text(160 + 182 * at, 130, label, TEXT, 600) for at, label in enumerate(METRICS)),
+    ]
+    for row, run in enumerate(comparison.runs):
+        top = 140 + 64 * row
+        parts.append(_text(24, top + 24, run, TEXT, 600))
+        for at, label in enumerate(METRICS):
+            parts += _verdict(comparison, run, label, 154 + 182 * at, top)
+    height = 140 + 64 * len(comparison.runs) + 12
+    return _card("Is it better? The head of a report", parts, height)
+
+
+def _verdict(comparison: rs.Comparison, run: str, label: str, left: int, top: int) -> Iterator[str]:
+    """A cell of the grid."""
+    if run == comparison.baseline:
+        yield f'<rect x="{left}" y="{top}" width="176" height="58" rx="6" fill="{PLAIN[0]}"/>'
+        yield _text(left + 8, top + 24, f"{comparison[comparison.runs[1], label].first:.4f}", TEXT, 600)
+        yield _text(left + 8, top + 46, "baseline", SOFT)
+        return
+    of = comparison[run, label]
+    look = verdict_of(of.verdict)
+    back, ink = TONES.get(look.kind, PLAIN)
+    yield f'<rect x="{left}" y="{top}" width="176" height="58" rx="6" fill="{back}"/>'
+    yield _text(left + 8, top + 24, f"{of.second:.4f}", TEXT, 600)
+    yield _text(left + 70, top + 24, f"{of.difference:+.4f}", ink)
+    yield _text(left + 8, top + 46, f"{look.mark} {of.verdict}", ink, 600)
+
+
+def _text(x: float, y: float, text: str, colour: str, weight: int = 400) -> str:
+    return f'<text x="{x}" y="{y}" font-weight="{weight}" fill="{colour}">{escape(text)}</text>'
+
+
+if __name__ == "__main__":
+    for name, text in pictures().items():
+        (HERE / "assets" / name).write_text(text, encoding="utf-8")
