@@ -127,6 +127,16 @@ def test_long_lists_fit_the_terminal(command, printed, capsys):
     assert words[0] == words[1]
 
 
+@pytest.mark.parametrize("words", [["metrics", "ndcg"], ["define", "ndcg@10", "ap"]])
+def test_prose_fits_the_terminal(words, printed, capsys):
+    text = printed(words, COLUMNS="80")
+    assert max(map(len, text.split("\n"))) <= 80
+    assert main(words) == 0
+    whole = capsys.readouterr().out
+    assert text.split() == whole.split()
+    assert text.count("\n\n") == whole.count("\n\n")
+
+
 @pytest.mark.parametrize(
     ("words", "hint"),
     [

@@ -552,3 +552,11 @@ def test_offsets_beyond_the_items(offsets):
         rs.evaluate(
             rs.lists(np.array([1]), offsets=np.array(offsets)), rs.lists(np.array([1]), offsets=np.array(offsets))
         )
+
+
+@pytest.mark.parametrize("series", [pd.Series({"q1": 1}), pl.Series([1])])
+def test_a_series_is_one_column(series):
+    if not hasattr(series, "__arrow_c_stream__"):
+        pytest.skip("a pandas without Arrow's protocol")
+    with pytest.raises(rs.errors.DataTypeError, match="a Series is one column; pass a frame"):
+        rs.evaluate(series, {"q1": ["a"]}, "ap")

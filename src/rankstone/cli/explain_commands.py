@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankstone.cli.options import FORMATS, Add, UsageError, choices_of, share, share_reading, show, usage
+from rankstone.cli.options import FORMATS, Add, UsageError, choices_of, put_prose, share, share_reading, show, usage
 from rankstone.conventions.convention import conventions, find_convention
 from rankstone.conventions.plan import make_plans
 from rankstone.metrics.registry import Metric, declared, parse
@@ -33,7 +33,7 @@ def run_metrics(arguments: argparse.Namespace) -> None:
     for name in arguments.names:
         with usage():
             metric = parse(name)[0]
-        print(manual(Metric(metric.name)))
+        put_prose(manual(Metric(metric.name)), arguments)
 
 
 def describe_define(add: Add) -> None:
@@ -46,7 +46,7 @@ def run_define(arguments: argparse.Namespace) -> None:
     choices = choices_of(arguments, arguments.metrics)
     convention = find_convention(arguments.convention).with_choices(**choices)
     plans = make_plans(arguments.metrics, arguments.convention, choices)
-    print("\n\n".join(str(definition_of(plan, convention)) for plan in plans))
+    put_prose("\n\n".join(str(definition_of(plan, convention)) for plan in plans), arguments)
 
 
 def describe_conventions(add: Add) -> None:

@@ -160,6 +160,14 @@ def show(answer: Answer, arguments: argparse.Namespace, verbose: bool = False) -
     print(_encodable(text) if sys.stdout.isatty() else text, flush=True)
 
 
+def put_prose(text: str, arguments: argparse.Namespace) -> None:
+    """Print lines of prose, in a terminal no longer than it is wide."""
+    from rankstone.results.answer import wrapped
+
+    width = screen(arguments).width
+    print("\n".join("\n".join(wrapped([line], width)) if width else line for line in text.split("\n")))
+
+
 def form_of(path: str | None, form: str | None, forms: Sequence[str]) -> str:
     """The format that a file's name and `--format` ask for."""
     from rankstone.results.export import result_format

@@ -356,6 +356,8 @@ def arrow_table(frame: Frame) -> Table:
     names = list(getattr(frame, "columns", ())) if is_pandas(frame) else []
     for name in (name for name in names if names.count(name) > 1):
         raise DataError(f"the table has {names.count(name)} columns called {name!r}; rename one", "shape")
+    if hasattr(frame, "to_frame"):
+        raise DataTypeError(f"a {type(frame).__name__} is one column; pass a frame or a dict with all columns", "shape")
     with convertible("the table"):
         table = pyarrow.table(frame.collect() if is_lazy(frame) else frame)
     for name, column in zip(table.column_names, table.columns, strict=True):

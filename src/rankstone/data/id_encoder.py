@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankstone.data.annotations import consecutive
 from rankstone.data.arrow import Column, Places, encoded, is_whole, pc, plain, plain_ids, pyarrow, take
-from rankstone.errors import InputError, InputTypeError
+from rankstone.errors import Advice, Hint, InputError, InputTypeError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -76,7 +76,8 @@ class IdEncoder:
             words, at = _unique(new)
             if distinct and len(words) < len(new):
                 twice = plain_ids(words, np.array([np.bincount(at).argmax()]))[0]
-                raise InputError(f"item {twice!r} is in the {what} twice")
+                text = f"item {twice!r} is in the {what} twice; pass its distinct items, or past interactions as "
+                raise InputError(Advice(text, Hint("history")))
             at += self.count
             if every:
                 codes = at

@@ -246,7 +246,8 @@ def _cut(part: _Part, width: int, answer: Answer) -> list[_Part]:
     rest = width - len(long) - _width(part.rows, [at for at in first if at not in long], 1)
     rows, names = part.rows, part.names
     if long and _width(rows, first, 1) > width:
-        rows, names = _shortened(rows, long, max(_SHORT, rest // len(long)))
+        least = 0 if answer.later else min(_LONG, width // 5)
+        rows, names = _shortened(rows, long, max(_SHORT, least, rest // len(long)))
     gap = 1 if _width(rows, first) > width else 2
     parts = [fixed]
     for at in sorted(range(len(fixed), len(align)), key=lambda at: at not in first):
