@@ -1,45 +1,42 @@
-"""Generates pages of the handbook from the code: one per metric, one per convention, the comparison, the reference.
+"""Generates pages of the handbook from the code: one per metric, one per convention, the comparison, the changelog.
 
-mkdocs calls the two `on_` functions while it builds the site; the tests call `pages` and run what the pages show.
+mkdocs calls the `on_` functions while it builds the site; the tests call `pages` and run what the pages show.
+reference.py has the pages of the Python API, play.py the playground.
 """
 
 from __future__ import annotations
 
 import contextlib
-import inspect
 import io
 import json
 import math
 import re
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import rankstone as rs
-from rankstone import statistics
-from rankstone.compare.breakdown import Leaderboard, QueryChanges, Slices
-from rankstone.compare.check import GateOutcome
-from rankstone.compare.comparison import Comparison
-from rankstone.compare.differences import Difference
-from rankstone.compare.plot_kinds import KINDS
-from rankstone.compare.scores import ModelEntry, Score, Scores, TaskLeaderboard
 from rankstone.conventions.choices import Choice
-from rankstone.evaluate.online import WindowResult
-from rankstone.explain.explain import Explanation
-from rankstone.explain.identify import IdentifyResult
 from rankstone.metrics.registry import Declaration, Parameter, declared, is_built_in
 from rankstone.results.definition import Definition
-from rankstone.results.result import Account, TieRange, UnjudgedRange
 
 sys.path.append(str(Path(__file__).parent))
 import play
 import recorded
+import reference
+from reference import cell_safe
 
+ROOT = Path(__file__).parents[1]
 K = 3
+FIRST = ("ndcg", "ap", "rr", "recall", "precision", "hit_rate")  # what most people need
+# The families in the order of the index: modules of `rankstone.metrics`, whose docstrings begin with a title.
+FAMILIES = (
+    "gains", "precision", "sets", "cascade", "pairs", "intents", "beyond_accuracy", "diversity", "fairness",
+    "rank_correlation", "rating_errors",
+)  # fmt: skip
 EXAMPLE = """\
 truth = {"u1": {"a": 3, "b": 2, "c": 1, "d": 0}, "u2": {"b": 1}}
 run = {
@@ -71,34 +68,75 @@ def pages() -> dict[str, str]:
         "conventions/index.md": _conventions_index(),
         **{f"conventions/{name}.md": _convention(one) for name, one in rs.conventions.items()},
         "same-name.md": _same_name(),
-        "reference.md": _reference(),
-        "statistics.md": _statistics(),
+        "changelog.md": _changelog(),
+        **reference.pages(),
     }
+
+
+def _changelog() -> str:
+    title, _, text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").partition("\n")
+    return "\n".join([*_front(title.removeprefix("# "), 0.3), text.replace("](docs/", "](")])
+
+
+def _front(title: str, boost: float) -> list[str]:
+    """The head of a page, with its weight in the search."""
+    return ["---", f"search: {{boost: {boost}}}", "---", "", f"# {title}", ""]
 
 
 # -- metrics -------------------------------------------------------------------------------------------------
 
 
+def _families(known: Mapping[str, Declaration]) -> dict[str, list[Declaration]]:
+    """The metrics of each family, by its title."""
+    families: dict[str, list[Declaration]] = {name: [] for name in FAMILIES}
+    for row in known.values():
+        families[row.function.__module__.rpartition(".")[2]].append(row)
+    modules = {name: sys.modules[f"rankstone.metrics.{name}"].__doc__ or "" for name in FAMILIES}
+    return {re.split("[:.]", modules[name])[0]: rows for name, rows in families.items()}
+
+
 def _metrics_index(known: Mapping[str, Declaration]) -> str:
-    lines = [
-        f"| [`{name}`]({name}.md) | {row.summary} | `{rs.define(row.name).formula}` |" for name, row in known.items()
+    out = [
+        *_front("Metrics", 2),
+        "## Start with these",
+        "",
+        *_metrics_table([known[name] for name in FIRST]),
+        'Add `@k` to any of them to read the first k places: `ndcg@10`. `print(rs.define("ndcg@10"))` prints the',
+        "definition of a number, [conventions](../conventions/index.md) are those of other tools.",
+        "",
     ]
-    return "\n".join(["# Metrics", "", "| metric | what | formula |", "|---|---|---|", *map(_cell_safe, lines), ""])
+    for title, rows in _families(known).items():
+        out += [f"## {title}", "", *_metrics_table(rows)]
+    return "\n".join(out)
+
+
+def _metrics_table(rows: Sequence[Declaration]) -> list[str]:
+    lines = [f"| [`{row.name}`]({row.name}.md) | {row.full_name} | `{rs.define(_cut(row)).formula}` |" for row in rows]
+    return ["| metric | name | formula |", "|---|---|---|", *map(cell_safe, lines), ""]
+
+
+def _cut(row: Declaration) -> str:
+    """The metric with a cutoff, if it takes one."""
+    return f"{row.name}@{K}" if row.takes_k else row.name
+
+
+def _title(row: Declaration) -> str:
+    """The full name, the name here, the abbreviation: "Average precision (`ap`, MAP)"."""
+    words, _, abbreviation = row.full_name.rstrip(")").partition(" (")
+    return f"{words} (`{row.name}`{', ' if abbreviation else ''}{abbreviation})"
 
 
 def _metric(row: Declaration) -> str:
-    named = f"{row.name}@{K}" if row.takes_k else row.name
+    named = _cut(row)
     definition = rs.define(named)
     paragraphs = (row.function.__doc__ or "").split(">>>", 1)[0].strip().split("\n\n")[1:]
     return "\n".join(
         [
-            f"# {row.name}",
-            "",
+            *_front(_title(row), 4 if row.name in FIRST else 2),
             row.summary,
             "",
-            *(line for one in paragraphs for line in (re.sub(r"\s+", " ", one.strip()), "")),
-            _mathml(definition.latex),
-            "",
+            *(line for one in paragraphs for line in (_with_links(re.sub(r"\s+", " ", one.strip())), "")),
+            *([] if definition.latex.startswith(r"\text") else [_mathml(definition.latex), ""]),
             f"`{definition.formula}`{_by_default(row)}",
             "",
             *([f"Also called {', '.join(f'`{one}`' for one in row.aliases)}.", ""] if row.aliases else []),
@@ -122,6 +160,10 @@ def _metric(row: Declaration) -> str:
             *_who(row, named),
         ]
     )
+
+
+def _with_links(text: str) -> str:
+    return re.sub(r"doi:(10\.\S*\w)", r"[doi:\1](https://doi.org/\1)", text)
 
 
 def _by_default(row: Declaration) -> str:
@@ -158,7 +200,7 @@ def _parameters(row: Declaration) -> list[str]:
         f"| `{name}` | {row.about[name].meaning} | `{value!r}` | {_words(row.about[name])} |"
         for name, value in row.defaults.items()
     ]
-    return ["| parameter | about | default | values |", "|---|---|---|---|", *map(_cell_safe, lines), ""]
+    return ["| parameter | about | default | values |", "|---|---|---|---|", *map(cell_safe, lines), ""]
 
 
 def _words(about: Parameter | Choice) -> str:
@@ -195,7 +237,7 @@ def _who(row: Declaration, named: str) -> list[str]:
         "",
         "| number | tool (convention) | choices |",
         "|---|---|---|",
-        *map(_cell_safe, lines),
+        *map(cell_safe, lines),
         "",
         *([] if row.kind in play.LEFT_OUT else [_played(row, data), ""]),
     ]
@@ -223,13 +265,12 @@ def _conventions_index() -> str:
     ]
     return "\n".join(
         [
-            "# Conventions",
-            "",
+            *_front("Conventions", 2),
             'A convention is a set of choices with a name: `rs.evaluate(truth, run, metrics, convention="ranx")`.',
             "",
             "| convention | what it follows |",
             "|---|---|",
-            *map(_cell_safe, lines),
+            *map(cell_safe, lines),
             "",
             "## Every choice",
             "",
@@ -238,24 +279,25 @@ def _conventions_index() -> str:
             "",
             "| choice | about | default | values |",
             "|---|---|---|---|",
-            *map(_cell_safe, choices),
+            *map(cell_safe, choices),
             "",
         ]
     )
 
 
 def _convention(one: rs.authoring.Convention) -> str:
-    metrics = json.dumps(["precision@3", "recall@3", "ap@3", "ndcg@3"])
+    has = recorded.metrics_of(one.name) or COMPARED
+    metrics = json.dumps([f"{metric}@{K}" for metric in COMPARED if metric in has])
+    begins = one.summary if one.summary.startswith(one.name) else f"{one.summary[0].upper()}{one.summary[1:]}"
     example = RATED if one.choices.get("threshold") == ">3" else EXAMPLE  # else nothing would be relevant
     call = f'rs.evaluate(truth, run, metrics, convention="{one.name}")'
     code = f"import rankstone as rs\n\n{example}metrics = {metrics}\nprint({call})"
     said = [f"| `{name}` | `{value!r}` | {_meaning(name)} |" for name, value in one.choices.items()]
-    table = ["| choice | here | about |", "|---|---|---|", *map(_cell_safe, said), ""]
+    table = ["| choice | here | about |", "|---|---|---|", *map(cell_safe, said), ""]
     return "\n".join(
         [
-            f"# {one.name}",
-            "",
-            f"{one.summary[0].upper()}{one.summary[1:]}.",
+            *_front(f"{one.name} convention{''.join(f' ({name})' for name in one.aliases)}", 1.5),
+            f"{begins}.",
             "",
             *([f"Compared with {one.library}.", ""] if one.library else []),
             *_block(code),
@@ -297,8 +339,7 @@ def _list(title: str, entries: Sequence[str]) -> list[str]:
 
 def _same_name() -> str:
     out = [
-        "# Same name, different number",
-        "",
+        *_front("Same name, different number", 2),
         "The same lists, and what each tool computed for them. A number in bold differs from that of",
         f"`rankstone`; {DASH} means that the tool has no such metric, or none with a cutoff. The convention of each",
         "tool gives the same number, but for what its page lists as not reproduced. On [a live page](play.html)",
@@ -353,209 +394,6 @@ def _compared(name: str, title: str) -> list[str]:
     ]
 
 
-# -- the reference -------------------------------------------------------------------------------------------
-
-ANSWERS = (
-    Comparison, Difference, QueryChanges, Slices, Leaderboard, Account, TieRange,
-    UnjudgedRange, Explanation, IdentifyResult, WindowResult, GateOutcome, Scores, Score, TaskLeaderboard, ModelEntry,
-)  # what a call may return  # fmt: skip
-
-
-# The modules of the package, each with the part of the reference that lists its names.
-MODULES = (
-    "authoring", "fusion", "offpolicy", "statistics", "split", "sql", "arrays", "spark", "testing", "integrations",
-    "typing", "errors",
-)  # fmt: skip
-
-
-def _reference() -> str:
-    """The public functions and classes with their docstrings, then the modules."""
-    public = {name: getattr(rs, name) for name in rs.__all__}
-    out = ["# Reference", "", "The names of `import rankstone as rs`, except the [metrics](metrics/index.md).", ""]
-    out += ["Modules: " + ", ".join(f"[`rs.{name}`](#rs{name})" for name in MODULES) + ".", ""]
-    for name, function in public.items():
-        if inspect.isfunction(function):
-            out += [f"## rs.{name}", "", *_signed(f"rs.{name}", function), *_documented(function)]
-    classes = [entry for entry in public.values() if inspect.isclass(entry)]
-    for kind in dict.fromkeys([*classes, *ANSWERS]):
-        out += [f"## {kind.__name__}", "", *_documented(kind), *_members(kind)]
-    out += _rows("Plots", "comparison.plot(kind)", KINDS)
-    for name in MODULES:
-        out += _module(name)
-    return "\n".join(out)
-
-
-def _module(name: str) -> list[str]:
-    """The public names of a module."""
-    module = getattr(rs, name)
-    out = [f"## rs.{name}", "", *_documented(module)]
-    if name == "statistics":
-        return [*out, "All functions are on the page [Statistics](statistics.md).", ""]
-    rows = []
-    top = {id(getattr(rs, entry)) for entry in rs.__all__}
-    for entry in getattr(module, "__all__", ()):
-        try:
-            member = getattr(module, entry)
-        except ImportError:  # an optional library that is not installed
-            continue
-        label = f"rs.{name}.{entry}"
-        if (
-            id(member) in top
-            or not (inspect.isfunction(member) or inspect.isclass(member))
-            or name in ("typing", "errors")
-        ):
-            rows.append(f"| `{label}` | {_first_line(member)} |")
-            continue
-        signature = _signed(label, member) if inspect.isfunction(member) else []
-        members = _members(member) if inspect.isclass(member) else []
-        out += [f"### {label}", "", *signature, *_documented(member), *members]
-    if rows:
-        out += ["| name | what |", "|---|---|", *map(_cell_safe, rows), ""]
-    return out
-
-
-def _first_line(entry: Any) -> str:
-    """The summary of an object; empty for plain values and type aliases."""
-    own = inspect.isfunction(entry) or inspect.isclass(entry) or type(entry).__module__.startswith("rankstone")
-    return (inspect.getdoc(entry) or "").split("\n")[0] if own else ""
-
-
-def _statistics() -> str:
-    """The functions of `rs.statistics`, and what they return."""
-    public = [getattr(statistics, name) for name in statistics.__all__]
-    out = [
-        "# Statistics",
-        "",
-        "The functions of `rs.statistics`, on values per query. [`rs.compare`](decide.md) uses them.",
-        "",
-        "A test or correction that does not support clusters or a finite population raises an error.",
-        "",
-        *_rows("Tests", "rs.compare(test=...)", statistics.TESTS, "use", "clusters", "population"),
-        *_rows("Corrections", "rs.compare(correction=...)", statistics.CORRECTIONS, "clusters", "population"),
-        *_rows("Intervals", "result.interval(method=...)", statistics.INTERVALS, "clusters"),
-    ]
-    for function in (entry for entry in public if inspect.isfunction(entry)):
-        name = f"rs.statistics.{function.__name__}"
-        out += [f"## {function.__name__}", "", *_signed(name, function), *_documented(function)]
-    for kind in (entry for entry in public if inspect.isclass(entry)):
-        fields = ", ".join(f"`{name}`" for name in getattr(kind, "_fields", ()))
-        out += [
-            f"## {kind.__name__}",
-            "",
-            *_documented(kind),
-            *([f"It has {fields}.", ""] if fields else []),
-            *_verbs(kind),
-        ]
-    return "\n".join(out)
-
-
-def _rows(title: str, call: str, table: Mapping[str, Any], *traits: str) -> list[str]:
-    """The rows of a table: their names, what they are, and some of their traits."""
-    cells = [
-        [f"`{name}`", row.words, *(_trait(getattr(row, trait)) for trait in traits)] for name, row in table.items()
-    ]
-    head = ["name", "what", *traits]
-    lines = [f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *cells]]
-    return [f"## {title}", "", f"`{call}`, by name.", "", *lines, ""]
-
-
-def _trait(value: str | bool) -> str:
-    return value if isinstance(value, str) else "yes" if value else "no"
-
-
-def _verbs(kind: type) -> list[str]:
-    """The methods and properties of a class besides its fields."""
-    inherited = {*dir(tuple), *getattr(kind, "_fields", ())}
-    return _members(kind, {name for name, _ in inspect.getmembers(kind) if name not in inherited})
-
-
-_UNQUOTED = re.compile(r"(: |-> )'([^']*)'")  # annotations are strings
-
-
-def _signed(name: str, function: Any) -> list[str]:
-    """The signature with types and defaults, one parameter per line if it is long."""
-    signature = inspect.signature(function)
-    try:
-        text = str(signature)
-    except ValueError:
-        return [f"`{name}(...)`", ""]
-    text = re.sub(r"<object object at 0x\w+>|<\w[\w.]*\.(\w+) object at 0x\w+>", "...", text)
-    text = _UNQUOTED.sub(r"\1\2", text)
-    if len(name) + len(text) > 100:
-        parts, bare = [], False
-        for parameter in signature.parameters.values():
-            if parameter.kind is parameter.KEYWORD_ONLY and not bare:
-                parts.append("*")
-            bare = bare or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
-            parts.append(_UNQUOTED.sub(r"\1\2", re.sub(r"<.* object at 0x\w+>", "...", str(parameter))))
-        returned = "" if signature.return_annotation is signature.empty else f" -> {signature.return_annotation}"
-        text = "".join(["(\n", *(f"    {part},\n" for part in parts), f"){returned}"])
-    return ["```py", f"{name}{text}", "```", ""]
-
-
-_SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
-
-
-def _documented(entry: Any) -> list[str]:
-    """A numpydoc docstring as Markdown: paragraphs, parameters as a list, examples whole."""
-    summary, *sections = _SECTION.split(inspect.getdoc(entry) or "")
-    out = _paragraphs(summary)
-    for title, body in zip(sections[::2], sections[1::2], strict=True):
-        out += [f"**{title}**", ""]
-        if title in ("Parameters", "Returns", "Yields", "Raises", "Attributes", "Other Parameters", "Warns"):
-            out += [*_fields(body), ""]
-        else:
-            out += _paragraphs(body)
-    return out
-
-
-def _paragraphs(text: str) -> list[str]:
-    """Paragraphs on a line each; examples as code."""
-    out = []
-    for part in re.split(r"\n\s*\n", text.strip()):
-        before, mark, code = part.partition(">>>")
-        if before.strip():
-            out += [re.sub(r"\s+", " ", before.strip()), ""]
-        if mark:
-            out += ["```pycon", inspect.cleandoc(mark + code), "```", ""]
-    return out
-
-
-def _fields(body: str) -> list[str]:
-    """The entries of a section, `name : type` with an indented description, as a list."""
-    out: list[str] = []
-    for line in body.strip("\n").split("\n"):
-        if line.strip() and not line.startswith(" "):
-            name, colon, kind = line.partition(" : ")
-            out.append(f"- `{name.strip()}`" + (f" ({_plain_stars(kind.strip())})" if colon else ""))
-        elif line.strip():
-            out[-1] = out[-1].removesuffix(_OPEN) + (" " if out[-1].endswith(_OPEN) else ": ") + line.strip() + _OPEN
-    return [line.replace(_OPEN, "") for line in out]
-
-
-_OPEN = "\0"  # a list entry that has a description
-
-
-def _plain_stars(text: str) -> str:
-    return text.replace("*", "\\*")
-
-
-def _members(kind: type, wanted: set[str] | None = None) -> list[str]:
-    """Methods and properties of a class, or the wanted ones."""
-    rows = []
-    for name, member in inspect.getmembers(kind):
-        text = inspect.getdoc(member)
-        if (
-            name.startswith("_")
-            or (wanted is not None and name not in wanted)
-            or not text
-            or not (callable(member) or isinstance(member, (property, cached_property)))
-        ):
-            continue
-        rows.append(f"| `{name}{'()' if callable(member) else ''}` | {text.splitlines()[0]} |")
-    return ["| member | |", "|---|---|", *map(_cell_safe, rows), ""] if rows else []
-
-
 # -- Markdown ------------------------------------------------------------------------------------------------
 
 
@@ -568,15 +406,6 @@ def _printed(code: str) -> list[str]:
     with contextlib.redirect_stdout(out):
         exec(code, {})
     return ["```text", out.getvalue().rstrip("\n"), "```"]
-
-
-def _cell_safe(line: str) -> str:
-    """A table's line whose code may hold a bar, which only HTML can say there."""
-
-    def marked(code: re.Match[str]) -> str:
-        return f"<code>{escape(code[1]).replace('|', '&#124;')}</code>" if "|" in code[1] else code[0]
-
-    return re.sub(r"`([^`]*)`", marked, line)
 
 
 def _mathml(latex: str) -> str:
@@ -643,16 +472,69 @@ def _chart(title: str, xs: Sequence[int], series: Mapping[str, Sequence[float]])
 
 # -- mkdocs --------------------------------------------------------------------------------------------------
 
+# A link to a generated page, which is none before it is generated: `generated.md#metrics/ndcg`, `generated.md#play`.
+_GENERATED = re.compile(r"(?<=\]\()(?P<up>(?:\.\./)*)generated\.md#(?P<page>[\w./-]+)(?P<place>#[\w-]+)?(?=\))")
+
+
+def _link(link: re.Match[str]) -> str:
+    page = {"play": "play.html", "metrics": "metrics/index.md", "conventions": "conventions/index.md"}
+    return f"{link['up']}{page.get(link['page'], link['page'] + '.md')}{link['place'] or ''}"
+
+
+# A Python block, or a picture that its names draw: `<!-- figure: comparison.plot("forest") -->`, unseen elsewhere.
+_PARTS = re.compile(
+    r"^ *```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^ *```$|^<!-- figure: (?P<figure>.+?) -->$", re.MULTILINE | re.DOTALL
+)
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Point links at the generated pages; run the Python blocks of a page that has pictures, and draw these."""
+    if page.file.src_path == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]
+    if page.file.src_path.startswith("moving/"):  # before the convention of the same tool
+        page.meta["search"] = {"boost": 2}
+    markdown = _GENERATED.sub(_link, markdown)
+    if "<!-- figure:" not in markdown:
+        return markdown
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+
+    def drawn(part: re.Match[str]) -> str:
+        if part["figure"]:
+            value = eval(part["figure"], namespace)
+            text = value if isinstance(value, str) else value.svg()
+            return f'<div class="figure">{re.sub(chr(10) + "+", " ", text)}</div>'
+        if part["language"] == "python":
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(textwrap.dedent(part["code"]), page.file.src_path, "exec"), namespace)
+        return part[0]
+
+    return _PARTS.sub(drawn, markdown)
+
 
 def on_config(config: Any) -> Any:
-    """Name the generated pages in the navigation."""
-    metrics = [{name: f"metrics/{name}.md"} for name in sorted(declared()) if is_built_in(declared()[name])]
-    conventions = [{name: f"conventions/{name}.md"} for name in rs.conventions]
+    """Name the generated pages in the navigation, where it has a word in angle brackets."""
+    known = {name: row for name, row in sorted(declared().items()) if is_built_in(row)}
+    families = [
+        {title: [{row.full_name: f"metrics/{row.name}.md"} for row in rows]} for title, rows in _families(known).items()
+    ]
     generated = {
-        "Metrics": ["metrics/index.md", *metrics],
-        "Conventions": ["conventions/index.md", *conventions],
+        "<metrics>": ["metrics/index.md", *families],
+        "<conventions>": ["conventions/index.md", *({name: f"conventions/{name}.md"} for name in rs.conventions)],
+        "<modules>": [
+            "reference.md",
+            {"Results": "reference/results.md"},
+            *({f"rankstone.{name}": path} for name, path in reference.PAGES.items()),
+        ],
     }
-    config.nav = [{title: generated.get(title, entry)} for part in config.nav for title, entry in part.items()]
+
+    def filled(entry: Any) -> Any:
+        if isinstance(entry, list):
+            return [filled(part) for part in entry]
+        if isinstance(entry, dict):
+            return {title: filled(part) for title, part in entry.items()}
+        return generated.get(entry, entry)
+
+    config.nav = filled(config.nav)
     return config
 
 
@@ -662,5 +544,17 @@ def on_files(files: Any, config: Any) -> Any:
 
     for path, text in pages().items():
         files.append(File.generated(config, path, content=text))
-    files.append(File.generated(config, "play.html", content=play.page()))
+    files.append(File.generated(config, "play.html", content=play.page(_tabs(config.nav))))
     return files
+
+
+def _tabs(nav: Any) -> dict[str, str]:
+    """The first page of each part of the handbook, by the part's title."""
+    tabs = {}
+    for part in nav:
+        for title, entry in part.items():
+            while not isinstance(entry, str):
+                entry = entry[0] if isinstance(entry, list) else next(iter(entry.values()))
+            if entry.endswith(".md"):
+                tabs[title] = re.sub(r"(?:/?index)?\.md$", "", entry) + "/index.html"
+    return {title: address.lstrip("/") for title, address in tabs.items()}

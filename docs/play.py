@@ -10,11 +10,13 @@ from __future__ import annotations
 import base64
 import json
 import math
+import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import rankstone as rs
@@ -29,6 +31,9 @@ from rankstone.program.ranking import Ranking
 from rankstone.program.sql_terms import OPERATIONS, Items, Operand, Tables, Term, Tree
 from rankstone.results.definition import definition_of
 from rankstone.sql.sql_text import mean_of_rows, mean_of_values, values_and_ratio
+
+sys.path.append(str(Path(__file__).parent))
+import recorded
 
 HERE = Path(__file__).parent / "play"
 # An item is once in a list of the page, and its one query is on both sides.
@@ -205,6 +210,9 @@ class Form:
         by_convention: dict[str, int | str] = {}  # the place of its definition, or why there is none
         made: list[tuple[Plan, Compiled, str]] = []
         for name, convention in rs.conventions.items():
+            if self.row.name not in (recorded.metrics_of(name) or [self.row.name]):
+                by_convention[name] = f"{name} has no such metric, or none of its numbers is recorded"
+                continue
             try:
                 (plan,) = make_plans(f"{self.row.name}@1" if self.symbolic else self.row.name, name, {})
                 found = self.program.compile(plan, self.symbolic)
@@ -287,11 +295,14 @@ def _order(row: Declaration) -> tuple[int, int]:
     return KINDS.index(row.kind), USUAL.index(row.name) if row.name in USUAL else len(USUAL)
 
 
-def page() -> str:
-    """The page, in one file that asks for no other."""
+def page(tabs: Mapping[str, str] = MappingProxyType({"Handbook": "index.html"})) -> str:
+    """The page, in one file that asks for no other; tabs: links of its header, by their titles."""
     parts = {name: (HERE / name).read_text(encoding="utf-8") for name in ("page.html", "style.css", *SCRIPTS)}
     data = json.dumps(program(), separators=(",", ":")).encode()
+    links = [f'<a href="{address}">{title}</a>' for title, address in tabs.items()]
     filled = {
+        "<!--logo-->": (HERE.parent / "assets" / "logo.svg").read_text(encoding="utf-8"),
+        "<!--tabs-->": "\n    ".join([*links, '<a href="play.html" aria-current="page">Play</a>']),
         "/*style*/": parts["style.css"],
         "/*program*/": base64.b64encode(zlib.compress(data, 9)).decode(),
         "/*script*/": "\n".join(parts[name] for name in SCRIPTS),

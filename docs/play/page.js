@@ -475,7 +475,7 @@ function side(convention, name, [value, words]) {
 
 /** A number as the table has it. */
 function shown(answer, metric) {
-  if ("absent" in answer) return "n/a";
+  if ("absent" in answer) return "\u2013";
   if ("problem" in answer) return "error";
   if (answer.value === null) return "\u2013";
   return metric.kind === "count" && Number.isInteger(answer.value) ? String(answer.value) : answer.value.toFixed(4);

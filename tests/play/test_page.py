@@ -91,13 +91,19 @@ class TestNumbers:
                 assert {label.partition("@")[0] for label, _ in row} == kept
                 wanted = evaluated_all(one, [label for label, _ in row], convention)
                 for label, answer in row:
+                    recorded = play.recorded.metrics_of(convention)
+                    if recorded is not None and label.partition("@")[0] not in recorded:
+                        assert (
+                            answer["absent"] == f"{convention} has no such metric, or none of its numbers is recorded"
+                        )
+                        continue
                     compared += 1
                     refused += wanted[label] is None
                     unknown += math.isnan(wanted[label] or 0)
                     furthest = max(furthest, off(answer, wanted[label]))
                     assert furthest <= 1e-9, (one, convention, label, answer, wanted[label])
         print(f"{compared} numbers, {refused} refused, {unknown} NaN, {furthest:.2g} apart at most")
-        assert compared == 2 * len(lists) * len(kept)
+        assert 0.3 * len(kept) < compared / (2 * len(lists)) < 0.7 * len(kept)  # the others are no metrics of the tool
         assert min(refused, unknown) > compared / 100  # both happen
         assert refused + unknown < compared / 4
 
@@ -116,6 +122,8 @@ class TestNumbers:
             try:
                 told = rs.explain({"q": dict(one.truth)}, {"q": run}, label, convention=pair)
             except ValueError:
+                continue
+            if reason is None:  # one of the tools has no such metric
                 continue
             if math.isnan(sum(told.values)) or math.isclose(*told.values, rel_tol=1e-12, abs_tol=1e-12):
                 continue
@@ -148,8 +156,8 @@ class TestNumbers:
         assert "rankstone: divisor='relevant', the number of relevant items" in said
 
     def test_a_choice_of_a_cell(self, open_page: Opener) -> None:
-        page = open_page(fragment("a\nb", "a 3\nb 1\nc 1", 2, **{"with": "rankstone,lightgbm"}))
-        page.locator("tbody tr", has=page.get_by_role("button", name="dcg@2", exact=True)).locator("td").nth(1).click()
+        page = open_page(fragment("b\na", "a 3\nb 1\nc 1", 2, **{"with": "rankstone,lightgbm"}))
+        page.locator("tbody tr", has=page.get_by_role("button", name="ndcg@2", exact=True)).locator("td").nth(1).click()
         assert "gain='exp2', exponential gain: 2^grade - 1" in page.inner_text("#why")
         assert "as=lightgbm" in page.url
 
@@ -163,7 +171,7 @@ class TestNumbers:
     def test_no_number_and_no_metric(self, open_page: Opener) -> None:
         page = open_page(fragment("a\nb", "a 0\nb 0", 2, **{"with": "rankstone,rectools,implicit,python-recsys"}))
         assert number(page, "ap@2", "rectools") == "\N{NOT EQUAL TO} \N{EN DASH}"
-        assert number(page, "auc@2", "implicit") == "n/a"
+        assert number(page, "auc@2", "implicit") == "\N{EN DASH}"
         assert number(page, "recall@2", "python-recsys") == "\N{NOT EQUAL TO} error"
 
 
@@ -368,10 +376,10 @@ class TestSafe:
     def test_links_of_the_page_are_in_the_handbook(self, play: Any) -> None:
         text = play.page()
         named = set(re.findall(r'href="([a-z][^"$:]*)"', text))
-        assert named == {"index.html", "same-name/index.html", "metrics/index.html", "conventions/index.html"}
-        settings = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
-        assert "same-name.md" in settings
-        assert "play.html" in settings
+        assert named == {"index.html", "play.html"}
+        tabs = re.findall(r'<a href="(.*?)">(.*?)</a>', play.page({"Explain": "explain/index.html"}))
+        assert ("explain/index.html", "Explain") in tabs
+        assert "play.html" in (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
 
 
 class TestLooks:

@@ -21,6 +21,14 @@ def test_every_metric_has_its_formula(name):
     assert found.latex.count("{") == found.latex.count("}")
 
 
+@pytest.mark.parametrize("name", sorted(built_in("any")))
+def test_no_raw_values_in_formulas(name):
+    """No placeholder, and 1 for 1.0; of metrics beyond accuracy, too."""
+    found = rs.define(rs.authoring.Metric(name, 3 if built_in("any")[name].takes_k else None))
+    for text in (found.formula, found.latex):
+        assert not re.search(r"<\w+>|\d\.0\b", text)
+
+
 @pytest.mark.parametrize(
     ("metric", "choices", "text", "latex"),
     [

@@ -102,6 +102,21 @@ def test_odd_names_are_read_back(dialect, name):
     assert f"{name} 2" in {column.name for column in tree.find_all(sqlglot.exp.Column)}
 
 
+@pytest.mark.parametrize(
+    ("dialect", "table"),
+    [("bigquery", "my-project.shop.purchases"), ("snowflake", "shop.public.purchases"), ("redshift", "shop.purchases"),
+     ("databricks", "main.shop.purchases"), ("trino", "hive.shop.purchases")],
+)  # fmt: skip
+def test_qualified_names_are_read_back(dialect, table):
+    """A table of a schema, with columns of its own, as the pages of warehouses have it."""
+    columns = {"query": "user_id", "item": "sku", "grade": "stars", "score": "points"}
+    text = rs.sql.text(["recall@20", "ndcg@10"], table, "recommendations", dialect, columns=columns)
+    tree = sqlglot.parse_one(text, dialect=dialect, error_level=sqlglot.ErrorLevel.RAISE)
+    [truth] = [one for one in tree.find_all(sqlglot.exp.Table) if one.name == "purchases"]
+    assert ".".join(part.name for part in truth.parts) == table
+    assert {*columns.values()} <= {column.name for column in tree.find_all(sqlglot.exp.Column)}
+
+
 @pytest.mark.parametrize("dialect", ["mysql", "tsql"])
 def test_no_lists(dialect):
     with pytest.raises(ValueError, match=f"{dialect} has no lists: pass a subquery with one row per item"):

@@ -1,4 +1,4 @@
-"""Recommended lists as a whole: catalogue coverage, inequality, popularity, novelty."""
+"""Beyond accuracy, over all recommended lists: catalogue coverage, inequality, popularity, novelty."""
 
 from __future__ import annotations
 
@@ -314,6 +314,7 @@ def coverage(
 
 @over_lists(
     "gini",
+    title="Gini index",
     aliases=("gini_index",),
     formula=(
         "sum over items of (2 i - n - 1) * frequency, divided by <divisor> * sum of frequencies, "
@@ -367,6 +368,7 @@ def _double_places(lists: Recommendations, times: Ints) -> Ints:
 
 @over_lists(
     "entropy",
+    title="Shannon entropy",
     aliases=("shannon_entropy",),
     formula="Shannon entropy of recommended items: -sum over items of p log p, with p = frequency / rows",
     latex=r"-\sum_{i} \frac{\mathrm{frequency}_i}{\mathrm{rows}} \log_2 \frac{\mathrm{frequency}_i}{\mathrm{rows}}",
@@ -532,6 +534,7 @@ def _discovery(lists: Recommendations, gain: Floats) -> Ratio:
 
 @per_list(
     "tail",
+    title="Long tail share",
     aliases=("aplt", "tail_percentage", "tail_share"),
     formula="recommended items in the long tail(k) / <divisor>",
     latex=r"\frac{|\{r \le k : i_r \in \mathrm{tail}\}|}{<divisor>}",
@@ -566,6 +569,7 @@ def tail(
 
 @per_list(
     "unseen",
+    title="Unseen items",
     aliases=("unseen_share",),
     formula="recommended items not in the user's history(k) / <divisor>",
     latex=r"\frac{|\{r \le k : i_r \notin \mathrm{history}\}|}{<divisor>}",
@@ -585,6 +589,7 @@ def unseen(lists: Recommendations, *, k: Cutoff = None, divisor: ListDivisor = "
 
 @metric(
     "filled",
+    title="Full lists",
     aliases=("sufficient_reco", "full_lists"),
     reads="recommendations",
     formula="1 if the list has <at_least>, else 0",

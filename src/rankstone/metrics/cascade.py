@@ -73,6 +73,7 @@ of_stopping = partial(metric, all_queries=_takes_highest, ends_at_k=True, best_f
 
 @of_stopping(
     "err",
+    title="Expected reciprocal rank (ERR)",
     aliases=("expected_reciprocal_rank",),
     formula="sum of R / <discount> times the product of (1 - R) over the items above, where R = <stop_chance>",
     latex=r"\sum_{i \le k} \frac{R_i}{<discount>} \prod_{j < i} (1 - R_j), \quad R_i = <stop_chance>",
@@ -105,6 +106,7 @@ def err(
 
 @of_stopping(
     "nerr",
+    title="Normalised expected reciprocal rank (nERR)",
     formula=(
         "sum of R / <discount> times the product of (1 - R) over the items above, divided by the value of the ideal "
         "ranking, where R = <stop_chance>"
@@ -183,6 +185,7 @@ def _grows(parameters: ByName) -> Monotonicity:
 
 @metric(
     "rbp",
+    title="Rank-biased precision (RBP)",
     spellings={"rbp{x}": "rbp(p={x})"},  # ranx writes rbp.95
     formula="(1 - <p>) * sum over the relevant items of <gain><p>^(rank - 1)<divisor>",
     latex=r"(1 - <p>) \sum_{i \le k} \mathrm{rel}_i \, <gain><p>^{i - 1}<divisor>",

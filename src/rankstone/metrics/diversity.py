@@ -222,6 +222,7 @@ def _products(left: Any, right: Any) -> Floats:
 
 @per_list(
     "ild",
+    title="Intra-list diversity (ILD)",
     aliases=("intra_list_diversity", "intralist_diversity", "diversity"),
     spellings={"ils": "ild(sign='likeness')", "intra_list_similarity": "ild(sign='likeness')"},
     formula="sum of the distances of all pairs of recommended items / <divisor>",
@@ -345,6 +346,7 @@ def personalisation(lists: Recommendations, *, k: Cutoff = None, list_length: Li
 
 @per_list(
     "overlap",
+    title="List overlap",
     aliases=("list_overlap",),
     spellings={"unexpectedness": "overlap(sign='difference')"},
     formula="items in common with the reference list(k) / <divisor>",
@@ -371,7 +373,6 @@ def overlap(
     "serendipity",
     grades=lambda parameters: parameters["form"] != "history",
     formula="<form>",
-    latex=r"\mathrm{serendipity}",
     use_when="Whether lists contain relevant items that the user would not expect.",
     caveat="Libraries define serendipity differently: always report the form.",
     bounds=(-math.inf, math.inf),
@@ -426,6 +427,7 @@ def _nearness(lists: Recommendations, had: Recommendations, vectors: Vectors, th
 
 @per_list(
     "categories",
+    title="Categorical diversity",
     aliases=("categorical_diversity",),
     spellings={"srecall": "categories(of='relevant', divisor='categories')"},
     grades=lambda parameters: parameters["of"] == "relevant",

@@ -1,4 +1,4 @@
-"""Fairness of exposure for groups of items, such as providers."""
+"""Fairness of exposure: for groups of items, such as providers."""
 
 from __future__ import annotations
 
@@ -269,6 +269,7 @@ def exposure_difference(
 
 @among_lists(
     "group_pairs",
+    title="Pairs between groups",
     aliases=("attention_parity",),
     formula="highest - lowest fraction of pairs with another group's item in which a group's item is ranked above",
     latex=r"\max_g W_g - \min_g W_g",
@@ -363,6 +364,7 @@ def awrf(
 
 @per_list(
     "ndkl",
+    title="Normalised discounted KL divergence (NDKL)",
     aliases=("normalised_discounted_kl",),
     formula=(
         "Kullback-Leibler divergence of the group distributions of each prefix and of the list, "

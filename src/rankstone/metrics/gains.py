@@ -1,4 +1,4 @@
-"""Cumulative gain metrics of graded relevance: CG, DCG and nDCG."""
+"""Cumulative gain of graded relevance: CG, DCG and nDCG."""
 
 from __future__ import annotations
 
@@ -281,6 +281,7 @@ def cg(
 
 @of_gains(
     "dcg",
+    title="Discounted cumulative gain (DCG)",
     aliases=("discounted_cumulative_gain",),
     spellings={"dcg_burges": "dcg(gain='exp2')"},  # ranx
     formula="sum of <gain> / <discount><divisor>",
@@ -326,6 +327,7 @@ def _grows(parameters: ByName) -> Monotonicity | None:
 
 @graded(
     "ndcg",
+    title="Normalised discounted cumulative gain (nDCG)",
     aliases=("normalized_dcg", "normalized_discounted_cumulative_gain"),
     spellings={  # trec_eval, Quepid, ranx
         "ndcg_cut_{k}": "ndcg@{k}",

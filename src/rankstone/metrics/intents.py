@@ -129,6 +129,7 @@ def alpha_ndcg(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, ideal: 
 
 @over_every(
     "err_ia",
+    title="Intent-aware expected reciprocal rank (ERR-IA)",
     formula=f"sum of {_GAIN} / rank<divisor>",
     latex=rf"{_GAIN_LATEX} / i<divisor>",
     use_when="The user has one of several intents and stops when it is satisfied.",
@@ -147,6 +148,7 @@ def err_ia(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, divisor: Ev
 
 @over_ideal(
     "nerr_ia",
+    title="Normalised intent-aware expected reciprocal rank (nERR-IA)",
     formula=f"sum of {_GAIN} / rank, divided by the value of the ideal ranking",
     latex=rf"\frac{{{_GAIN_LATEX} / i}}{{\mathrm{{value\ of\ the\ ideal\ ranking}}}}",
     use_when="As err_ia, normalised by the ideal ranking of the judged items.",
@@ -180,6 +182,7 @@ def nrbp(ranking: Ranking, *, k: Depth = None, alpha: Alpha = 0.5, beta: Persist
 
 @over_ideal(
     "nnrbp",
+    title="Normalised novelty- and rank-biased precision",
     formula=f"sum of {_GAIN} <beta>^(rank - 1), divided by the value of the ideal ranking",
     latex=rf"\frac{{{_GAIN_LATEX} <beta>^{{i - 1}}}}{{\mathrm{{value\ of\ the\ ideal\ ranking}}}}",
     use_when="As nrbp, normalised by the ideal ranking of the judged items.",

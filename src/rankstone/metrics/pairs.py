@@ -1,4 +1,4 @@
-"""Metrics of pairs of a relevant and a non-relevant item: AUC, bpref, infAP."""
+"""Pairs of a relevant and a non-relevant item: AUC, bpref, infAP."""
 
 from __future__ import annotations
 
@@ -83,6 +83,7 @@ def _estimated(ranking: Ranking, parameters: ByName) -> Values | None:
 
 @metric(
     "auc",
+    title="Area under the ROC curve (AUC)",
     aliases=("auroc",),
     formula="pairs with the relevant item above the non-relevant one / all such pairs",
     latex=r"\frac{|\{(a, b) : g_a > g_b,\ s_a > s_b\}|}{|\{(a, b) : g_a > g_b\}|}",

@@ -125,6 +125,7 @@ _PRECISIONS = "sum of the precision at the rank of each relevant item[k:  in the
 
 @averaged(
     "ap",
+    title="Average precision (MAP)",
     aliases=("map", "average_precision", "mean_average_precision"),
     spellings={"map_cut_{k}": "ap@{k}"},
     formula=f"{_PRECISIONS}<divisor>",
@@ -146,6 +147,7 @@ def ap(ranking: Ranking, *, k: Depth = None, divisor: ApDivisor = "relevant", te
 
 @averaged(
     "gmap",
+    title="Geometric mean average precision (GMAP)",
     aliases=("gm_map",),
     formula=f"geometric mean over queries of: {_PRECISIONS}<divisor>",
     latex=r"\Bigl(\prod_{q} <divisor>\sum_{i \le k} \mathrm{rel}_i \, \frac{\mathrm{hits}(i)}{i}\Bigr)^{1/|Q|}",
@@ -202,6 +204,7 @@ def _grows_by_terms(parameters: ByName) -> Monotonicity:
 
 @of_relevant(
     "rr",
+    title="Reciprocal rank (MRR)",
     aliases=("mrr", "reciprocal_rank", "recip_rank", "mean_reciprocal_rank"),
     formula="<terms>",
     latex="<terms>",

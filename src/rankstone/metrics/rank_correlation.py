@@ -1,4 +1,4 @@
-"""Rank correlation between the truth (by grade, or in its own order) and the run."""
+"""Rank correlation: of the truth (by grade, or in its own order) and the run."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ of_orders = partial(
 
 @of_orders(
     "spearman",
+    title="Spearman's rank correlation",
     formula="Pearson correlation of the ranks in the run and in the truth",
     latex=r"\mathrm{pearson}(\mathrm{rank}(s), \mathrm{rank}(g))",
     use_when="Agreement of two rankings of the same items.",
@@ -126,6 +127,7 @@ def tau_ap(ranking: Ranking) -> Ratio:
 
 @of_orders(
     "rbo",
+    title="Rank-biased overlap (RBO)",
     formula="(1 - <p>) * sum over depths d of <p>^(d - 1) * overlap(d) / d, extrapolated",
     latex=r"(1 - <p>) \sum_{d} <p>^{d - 1} \frac{\mathrm{overlap}(d)}{d}",
     use_when="Agreement of two rankings that need not have the same items, with more weight at the top.",

@@ -28,6 +28,7 @@ def sqrt(value: Values) -> Values:
 
 @of_errors(
     "mae",
+    title="Mean absolute error (MAE)",
     formula="sum of |score - grade| / n",
     latex=r"\frac{1}{n} \sum_i |s_i - g_i|",
     use_when="Predicted ratings, with errors in the unit of the ratings.",
@@ -44,6 +45,7 @@ def mae(ranking: Ranking) -> Ratio:
 
 @of_errors(
     "mse",
+    title="Mean squared error (MSE)",
     formula="sum of (score - grade)^2 / n",
     latex=r"\frac{1}{n} \sum_i (s_i - g_i)^2",
     use_when="Predicted ratings, where large errors count more.",
@@ -60,6 +62,7 @@ def mse(ranking: Ranking) -> Ratio:
 
 @of_errors(
     "rmse",
+    title="Root mean squared error (RMSE)",
     formula="sqrt(sum of (score - grade)^2 / n)",
     latex=r"\sqrt{\frac{1}{n} \sum_i (s_i - g_i)^2}",
     use_when="Predicted ratings, where large errors count more, in the unit of the ratings.",
@@ -94,6 +97,7 @@ def r2(ranking: Ranking) -> Ratio:
 
 @of_errors(
     "logloss",
+    title="Logarithmic loss",
     formula="-sum of (grade ln score + (1 - grade) ln (1 - score)) / n",
     latex=r"-\frac{1}{n} \sum_i \bigl(g_i \ln s_i + (1 - g_i) \ln (1 - s_i)\bigr)",
     use_when="Predicted probabilities that should be calibrated.",
@@ -113,6 +117,7 @@ def logloss(ranking: Ranking) -> Ratio:
 
 @of_ratings(
     "pearson",
+    title="Pearson correlation",
     formula="covariance of scores and grades / (std of scores * std of grades)",
     latex=r"\frac{\sum_i (s_i - \bar s)(g_i - \bar g)}{\sqrt{\sum_i (s_i - \bar s)^2 \sum_i (g_i - \bar g)^2}}",
     use_when="Linear relation of predictions and ratings.",

@@ -70,6 +70,7 @@ class Declaration(DeclaredFunction):
     """One metric's declaration."""
 
     apart: ClassVar[tuple[str, ...]] = ("k",)
+    title: str  # the full name, with a usual abbreviation; empty where the summary begins with it, or it is the name
     spellings: Mapping[str, str]  # what other tools write, and what that is here: {"map_cut_{k}": "ap@{k}"}
     formula: str  # <divisor> stands for a parameter's value; (k) and [k: words] fall away where there is no cutoff
     latex: str  # the same
@@ -99,6 +100,12 @@ class Declaration(DeclaredFunction):
     of_columns: bool  # also taken of two columns of values, so that two lists of numbers may be either
 
     @cached_property
+    def full_name(self) -> str:
+        """In words: "Average precision (MAP)"."""
+        before, colon, _ = self.summary.partition(": ")
+        return self.title or (before if colon else self.name.replace("_", " ").capitalize())
+
+    @cached_property
     def takes_k(self) -> bool:
         """Does it have a place for @k."""
         return "k" in inspect.signature(self.function).parameters
@@ -107,6 +114,7 @@ class Declaration(DeclaredFunction):
 def metric(
     name: str,
     *,
+    title: str = "",
     aliases: Iterable[str] = (),
     spellings: Mapping[str, str] = MappingProxyType({}),
     formula: str = "",
@@ -142,6 +150,8 @@ def metric(
     ----------
     name : str
         Name, in lower case.
+    title : str, optional
+        The full name, with a usual abbreviation: "Average precision (MAP)"; else the summary up to a colon, or name.
     aliases : iterable of str, optional
         Other names that are accepted, and never printed.
     spellings : mapping of str to str, optional
@@ -202,7 +212,7 @@ def metric(
 
     def declare(function: Callable[..., Ratio]) -> Metric:
         declaration = Declaration(
-            name, function, MappingProxyType(dict(spellings)), formula, latex, use_when, caveat,
+            name, function, title, MappingProxyType(dict(spellings)), formula, latex, use_when, caveat,
             "recommendations" if reads == "recommendations" else kind, reads,
             MappingProxyType(dict(choices or {})), expected,
             reads_zero_grades if callable(reads_zero_grades) else lambda _: bool(reads_zero_grades),
@@ -306,6 +316,7 @@ class Metric:
 
     @property
     def declaration(self) -> Declaration:
+        """What the metric was declared with."""
         return metrics.rows[self.name]
 
     def __matmul__(self, k: int) -> Metric:
@@ -374,9 +385,23 @@ class Metric:
     def __call__(self, *ranked: Items, k: int | None = None, **options: Value) -> Metric | float:
         """Measure one list, or (without any data) set parameters.
 
-        `ndcg([1, 3, 2, 6], truth=[1, 2, 4], k=2)`: items best first, and the relevant ones (or {item: grade}).
-        `ndcg(labels=[3, 0, 2])`: the grades in ranked order; with `scores=`, in any order;
-        with `truth=`, the grades of all judged items if the list does not hold them all.
+        Parameters
+        ----------
+        ranked : list or dict
+            The items, best first, or with their scores: `ndcg([1, 3, 2, 6], truth=[1, 2, 4], k=2)`.
+        truth : list or dict, optional
+            The relevant items, or {item: grade}; with `labels`, the grades of all judged items if the list does not
+            hold them all.
+        labels : sequence of float, optional
+            Instead of items, their grades in ranked order: `ndcg(labels=[3, 0, 2])`.
+        scores : sequence of float, optional
+            The scores of the labels, which may then be in any order.
+        k : int, optional
+            Cutoff.
+        convention : str or Convention, default "rankstone"
+            The definitions of a library or a preset.
+        **choices
+            Choices by name, and the parameters of the metric.
         """
         if len(ranked) > 1:
             raise InputTypeError(

@@ -189,6 +189,7 @@ of_both = partial(
 
 @of_both(
     "f",
+    title="F-measure",
     aliases=("set_f", "f1beta", "f_measure", "f_score", "f_beta"),
     spellings={"f{x}": "f(beta={x})", "f{x}_score": "f(beta={x})"},
     formula="(1 + <beta>^2) hits(k) / (<beta>^2 <recall_divisor> + <precision_divisor>)",
@@ -220,6 +221,7 @@ def f(
 
 @of_both(
     "f1",
+    title="F1 score",
     aliases=("f1_score", "f1score"),
     formula="2 hits(k) / (<recall_divisor> + <precision_divisor>)",
     latex=r"\frac{2\,\mathrm{hits}(k)}{<recall_divisor> + <precision_divisor>}",
@@ -247,6 +249,7 @@ def f1(
 
 @of_hits(
     "hit_rate",
+    title="Hit rate (success)",
     aliases=("hit", "success", "hr", "hit_ratio"),
     spellings={"success_{k}": "hit_rate@{k}", "accuracy@{k}": "hit_rate@{k}", "ir_hit_rate": "hit_rate"},
     formula="1 if hits(k) > 0, else 0",
@@ -269,6 +272,7 @@ def hit_rate(ranking: Ranking, *, k: Depth = None, misses: Misses = "zero") -> R
 
 @of_hits(
     "r_precision",
+    title="R-precision",
     aliases=("rprec",),
     formula="hits(relevant) / relevant",
     latex=r"\frac{\mathrm{hits}(\mathrm{relevant})}{\mathrm{relevant}}",
@@ -321,6 +325,7 @@ def fallout(
 
 @counting(
     "num_ret",
+    title="Number of returned items",
     spellings={"NumRet(rel={x})": "num_rel_ret(threshold={x})"},  # ir_measures
     formula="min(k, retrieved)",
     latex=r"\min(k, \mathrm{retrieved})",
@@ -338,6 +343,7 @@ def num_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
 
 @counting(
     "num_rel",
+    title="Number of relevant items",
     formula="number of relevant items",
     latex=r"\mathrm{relevant}",
     use_when="Checking the number of relevant items in the truth.",
@@ -355,6 +361,7 @@ def num_rel(ranking: Ranking) -> Ratio:
 
 @counting(
     "num_rel_ret",
+    title="Number of relevant items returned",
     spellings={"hits": "num_rel_ret(averaging='macro')"},  # ranx
     formula="hits(k)",
     latex=r"\mathrm{hits}(k)",
@@ -374,6 +381,7 @@ def num_rel_ret(ranking: Ranking, *, k: Depth = None) -> Ratio:
 
 @metric(
     "judged",
+    title="Judged items",
     formula="judged items returned(k) / <divisor>",
     latex=r"\frac{\mathrm{judged}(k)}{<divisor>}",
     use_when="Checking how complete the judgements of a run are before reading its other metrics.",
@@ -393,6 +401,7 @@ def judged(ranking: Ranking, *, k: Depth = None, divisor: ReturnedDivisor = "min
 
 @metric(
     "unjudged",
+    title="Unjudged items",
     spellings={"hole@{k}": "unjudged(divisor='k')@{k}"},
     formula="unjudged items returned(k) / <divisor>",
     latex=r"\frac{\mathrm{unjudged}(k)}{<divisor>}",

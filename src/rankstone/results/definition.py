@@ -204,7 +204,7 @@ def definition_of(plan: Plan, convention: Convention, judged: bool = True) -> De
     return Definition(
         metric=plan.label,
         formula=formula,
-        latex=_filled(latex, plan, _in_latex) or rf"\text{{{text}}}",
+        latex=_filled(latex, plan, _in_latex) or rf"\text{{{formula}}}",
         sentence=_sentence(plan, text),
         rules=tuple(filter(None, [*parameters, *(words[name] for name in words if CHOICES[name].always)])),
         edge_cases=tuple(filter(None, (words[name] for name in words if not CHOICES[name].always))),
@@ -300,7 +300,12 @@ def _framed(frames: Mapping[Any, str], value: Any, spelled: str) -> str:
 def _text(name: str, value: Any) -> str:
     if name == "gain":
         return _gain(value, "grade", "(2^grade - 1)", "relevant", "gain(grade)").replace("2^", f"{_base(value)}^")
-    return str(value).replace(",", ", ")
+    return _number(value).replace(",", ", ")
+
+
+def _number(value: Any) -> str:
+    """A value in a formula: 1.0 is 1."""
+    return str(value).removesuffix(".0")
 
 
 def _latex(name: str, value: Any) -> str:
@@ -309,7 +314,7 @@ def _latex(name: str, value: Any) -> str:
         return gain.replace("2^", f"{_base(value)}^")
     names = {"log2": r"\log_2", "ln": r"\ln", "max": r"\max", "min": r"\min", "rank": "i", "k": "k"}
     return re.sub(
-        r"[A-Za-z_]\w*", lambda word: names.get(word[0], rf"\mathrm{{{word[0]}}}"), str(value).replace(",", ", ")
+        r"[A-Za-z_]\w*", lambda word: names.get(word[0], rf"\mathrm{{{word[0]}}}"), _number(value).replace(",", ", ")
     )
 
 
