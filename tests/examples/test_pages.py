@@ -283,8 +283,8 @@ def test_readme_names_what_people_search_for() -> None:
     assert len(readme.splitlines()) <= 200
     assert readme.count("![") >= 3
     for word in (
-        "MRR", "MAP", "hit rate", "significance", "confidence interval", "p-value", "power", "RAG", "BigQuery", "Snowflake",
-        "Elasticsearch", "MTEB", "LaTeX", "pytest", "A/B", "notebook",
+        "MRR", "MAP", "hit rate", "significance", "confidence interval", "p-value", "power", "RAG", "BigQuery",
+        "Snowflake", "Elasticsearch", "MTEB", "LaTeX", "pytest", "A/B", "notebook",
     ):  # fmt: skip
         assert re.search(rf"\b{word}", re.sub(r"\s+", " ", readme)), word
     for convention in re.findall(r"^\|.*?\|(.*?)\|", readme.partition("## Coming from")[2], re.MULTILINE):

@@ -305,6 +305,15 @@ def test_png_legend_stands_right_of_the_lines_in_their_order(comparison):
     assert len(names) == len(comparison.runs) > 1
 
 
+def test_png_has_the_kinds_of_intervals(comparison):
+    pytest.importorskip("matplotlib")
+    plot = comparison.plot("forest")
+    legend = plot.to_matplotlib().get_legend()
+    widths = [line.get_linewidth() for line in legend.get_lines()]
+    assert [(width > 1, text.get_text()) for width, text in zip(widths, legend.get_texts(), strict=True)] == plot.widths
+    assert len(widths) == 2
+
+
 def test_png_ticks_are_those_of_the_svg(comparison):
     pytest.importorskip("matplotlib")
     ax = comparison.plot("ndcg@{1..10}").to_matplotlib()

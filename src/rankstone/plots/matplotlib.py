@@ -35,8 +35,13 @@ def draw(plot: Drawing, ax: Any = None) -> Any:
     ax.grid(axis="x" if plot.y.names else "both", color=_QUIET, alpha=0.18, linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines[:].set_visible(False)
-    above = any(isinstance(mark, RefLine) and mark.label for mark in plot.marks)  # which stand between title and plot
+    labels = [mark.label for mark in plot.marks if isinstance(mark, RefLine) and mark.label]
+    above = labels or plot.widths  # which stand between title and plot
     ax.set_title(_plain(plot.title), loc="left", fontsize="large", pad=20 if above else None)
+    if plot.widths:
+        lines = [ax.plot([], [], color=_QUIET, linewidth=_width(thick))[0] for thick, _ in plot.widths]
+        ax.legend(lines, [name for _, name in plot.widths], loc="lower left", bbox_to_anchor=(0, 1), ncols=2,
+                  frameon=False, fontsize="small", borderaxespad=0)  # fmt: skip
     named = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=_end) if plot.series else ()
     if named:
         place = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if is_new else {"loc": "best"}
@@ -46,7 +51,7 @@ def draw(plot: Drawing, ax: Any = None) -> Any:
 
 def _end(named: tuple[Any, str]) -> float:
     """Where a line ends, downwards, so that the legend has the order of the lines."""
-    heights = getattr(named[0], "get_ydata", list)()
+    heights: Any = getattr(named[0], "get_ydata", list)()
     return -float(heights[-1]) if len(heights) else 0.0
 
 
@@ -68,10 +73,9 @@ def _colour(series: int) -> str:
 
 
 def _line(ax: Any, mark: Line) -> None:
-    shape = {"marker": _SHAPES[mark.series % 4], "markersize": 5, "markevery": (mark.series * 0.02, 0.15),
-             "clip_on": False}  # fmt: skip
+    shape = {"marker": _SHAPES[mark.series % 4], "markersize": 5, "markevery": (mark.series * 0.02, 0.15)}
     more = shape if mark.name else {}
-    ax.plot(mark.x, mark.y, color=_colour(mark.series), label=_plain(mark.name) or None, **more)
+    ax.plot(mark.x, mark.y, color=_colour(mark.series), label=_plain(mark.name) or None, clip_on=False, **more)
 
 
 def _dots(ax: Any, mark: Dots) -> None:
@@ -83,11 +87,15 @@ def _dots(ax: Any, mark: Dots) -> None:
     )  # fmt: skip
 
 
+def _width(thick: bool) -> int:
+    return 4 if thick else 1
+
+
 def _spans(ax: Any, mark: Intervals) -> None:
     finite = [(y, low, high) for y, low, high in zip(mark.y, mark.low, mark.high, strict=True)
              if math.isfinite(low) and math.isfinite(high)]  # fmt: skip
     if finite:
-        ax.hlines(*zip(*finite, strict=True), color=_colour(mark.series), linewidth=4 if mark.thick else 1)
+        ax.hlines(*zip(*finite, strict=True), color=_colour(mark.series), linewidth=_width(mark.thick))
 
 
 def _rule(ax: Any, mark: RefLine) -> None:
@@ -112,7 +120,7 @@ def _notes(ax: Any, mark: TextMarks) -> None:
                     color=_QUIET)  # fmt: skip
     for y, text in zip(mark.y, mark.texts, strict=True):
         ax.annotate(_plain(text), (1, y), xycoords=("axes fraction", "data"), xytext=(6, 0),
-                    textcoords="offset points", va="center")  # fmt: skip
+                    textcoords="offset points", va="center_baseline")  # fmt: skip
 
 
 _DRAWN: dict[type, Any] = {

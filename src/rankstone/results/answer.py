@@ -34,9 +34,9 @@ VERDICTS = {  # by the first word of a cell in the column `verdict`
 _ANSI = {"good": 32, "bad": 31, "open": 90, "same": 36, "head": 1, "note": 2}
 
 
-def verdict_of(text: str) -> Verdict | None:
-    """How a cell or a title looks whose first word is a verdict."""
-    word = re.search(r"\w+", text)
+def verdict_of(text: str, column: str = "verdict") -> Verdict | None:
+    """How a title, or a cell of a column, looks if its first word is a verdict."""
+    word = re.search(r"\w+", text) if column == "verdict" else None
     return VERDICTS.get(word[0].lower()) if word else None
 
 
@@ -49,12 +49,12 @@ class Screen(NamedTuple):
 
     def ink(self, kind: str, text: str) -> str:
         """The text in the colour of its kind."""
-        return f"\x1b[{_ANSI[kind]}m{text}\x1b[0m" if self.colour and text else text
+        return f"\x1b[{_ANSI[kind]}m{text}\x1b[0m" if self.colour else text
 
-    def verdict(self, text: str, kind: str = "") -> str:
-        """The text in the colour of its verdict, or of a kind if it has none."""
-        look = verdict_of(text)
-        return self.ink(look.kind if look else kind, text) if look or kind else text
+    def verdict(self, cell: str, column: str) -> str:
+        """A cell, if it is a verdict in its colour."""
+        look = verdict_of(cell, column)
+        return self.ink(look.kind, cell) if look else cell
 
 
 class _Part(NamedTuple):
@@ -64,28 +64,6 @@ class _Part(NamedTuple):
     align: str
     gap: int = 2
     names: Mapping[str, str] = {}
-
-
-class Verdict(NamedTuple):
-    """How a verdict looks: a mark, so that it does not depend on colours, and the kind of its colour."""
-
-    mark: str
-    kind: str
-
-
-VERDICTS = {  # by the first word of a cell in the column `verdict`
-    "better": Verdict("\N{BLACK UP-POINTING TRIANGLE}", "good"), "passed": Verdict("\N{CHECK MARK}", "good"),
-    "worse": Verdict("\N{BLACK DOWN-POINTING TRIANGLE}", "bad"), "failed": Verdict("\N{BALLOT X}", "bad"),
-    "inconclusive": Verdict("?", "open"), "equivalent": Verdict("\N{ALMOST EQUAL TO}", "same"),
-    "identical": Verdict("=", "same"), "higher": Verdict("\N{UPWARDS ARROW}", "same"),
-    "lower": Verdict("\N{DOWNWARDS ARROW}", "same"),
-}  # fmt: skip
-
-
-def verdict_of(text: str) -> Verdict | None:
-    """How a cell or a title looks whose first word is a verdict."""
-    word = re.search(r"\w+", text)
-    return VERDICTS.get(word[0].lower()) if word else None
 
 
 @dataclass(frozen=True)
@@ -125,9 +103,9 @@ class Answer:
         parts = self._parts(screen)
         names = {short: name for part in parts for short, name in part.names.items()}
         notes = [*self._notes(verbose, more), *(f"{short}: {name}" for short, name in names.items())]
-        wide = min(screen.width or WIDTH, WIDTH)
+        wide, look = min(screen.width or WIDTH, WIDTH), verdict_of(self.title)
         return "\n".join([
-            *(screen.verdict(line, "head") for line in wrapped([self.title], wide)),
+            *(screen.ink(look.kind if look else "head", line) for line in wrapped([self.title], wide)),
             *(line for part in parts for line in text_table(part.rows, part.align, part.gap, screen)),
             *(screen.ink("note", line) for line in wrapped(notes, wide)),
         ])  # fmt: skip
@@ -144,7 +122,7 @@ class Answer:
         if not rows:
             return []
         if screen.marks:
-            rows = [rows[0], *([_marked(*cell) for cell in zip(rows[0], row, strict=False)] for row in rows[1:])]
+            rows = [list(map(_marked, row, rows[0])) for row in rows]
         tables = [_Part(rows, self._sides(rows))]
         if width_of(rows) > width:
             if self.turns:
@@ -254,9 +232,9 @@ def table_of(columns: Mapping[str, Sequence[object]]) -> list[list[str]]:
     return [list(columns), *cells]
 
 
-def _marked(column: str, cell: str) -> str:
-    """A cell with a mark, if it is a verdict."""
-    look = verdict_of(cell) if column == "verdict" else None
+def _marked(cell: str, column: str) -> str:
+    """A cell, if it is a verdict with its mark."""
+    look = verdict_of(cell, column)
     return f"{look.mark} {cell}" if look else cell
 
 
@@ -367,10 +345,9 @@ def _padded(rows: Rows, align: str) -> list[list[str]]:
 def text_table(rows: Rows, align: str, gap: int = 2, screen: Screen = Screen()) -> list[str]:  # noqa: B008
     """Lines of a table. An empty row is a line across."""
     head, *body = _padded(rows, align)
-    at, space = rows[0].index("verdict") if "verdict" in rows[0] else len(head), " " * gap
+    space = " " * gap
     rule = screen.ink("note", "-" * max(len(space.join(cells).rstrip()) for cells in (head, *body)))
-    painted = ([*cells[:at], *map(screen.verdict, cells[at : at + 1]), *cells[at + 1 :]] for cells in body)
-    lines = [space.join(cells).rstrip() if cells else rule for cells in painted]
+    lines = [space.join(map(screen.verdict, cells, rows[0])).rstrip() if cells else rule for cells in body]
     return [screen.ink("head", space.join(head).rstrip()), rule, *lines, *([rule] if body else [])]
 
 
@@ -395,16 +372,14 @@ def html_table(answer: Answer) -> str:
     head, *body = answer.table
     align = ["left" if side == "<" else "right" for side in answer._sides(answer.table)]
 
+    def chip(cell: str, column: str) -> str:
+        look, text = verdict_of(cell, column), escape(_marked(cell, column))
+        return f"<b class='{look.kind}'>{text}</b>" if look else text
+
     def cells(row: Sequence[str], tag: str) -> str:
-        tip = f" title='{escape(answer.tips[row[0]])}'" if row[0] in answer.tips else ""
-        texts = (
-            f"<b class='{look.kind}'>{look.mark} {escape(cell)}</b>"
-            if name == "verdict" != cell and (look := verdict_of(cell)) else escape(cell)
-            for name, cell in zip(head, row, strict=True)
-        )  # fmt: skip
-        return "".join(
-            f"<{tag}{'' if at else tip} style='text-align:{align[at]}'>{text}</{tag}>" for at, text in enumerate(texts)
-        )
+        tips = [f" title='{escape(answer.tips[row[0]])}'" if row[0] in answer.tips else "", *[""] * len(row)]
+        each = zip(tips, align, map(chip, row, head), strict=False)
+        return "".join(f"<{tag}{tip} style='text-align:{side}'>{text}</{tag}>" for tip, side, text in each)
 
     rows = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in body if row)
     title = f"<strong>{escape(answer.title)}</strong>" if answer.title else ""
