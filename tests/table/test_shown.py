@@ -190,7 +190,7 @@ def test_equal_scores_at_the_cut_are_told():
 def test_ids_of_other_kinds_are_an_error():
     with pytest.raises(TypeError, match="run items are strings but others are integers"):
         rs.evaluate(run={"u1": ["1"]}, metrics="coverage", catalogue=[1, 2])
-    with pytest.raises(ValueError, match="item 1 is in the catalogue twice; pass its distinct items, or past interac.* history="):
+    with pytest.raises(ValueError, match=r"item 1 is in the catalogue twice; pass its distinct items, or .* history="):
         rs.evaluate(run={"u1": [1]}, metrics="coverage", catalogue=[1, 2, 1])
 
 
