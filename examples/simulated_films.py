@@ -46,8 +46,13 @@ def simulate(seed: int = 7) -> dict[str, object]:
         },
         "groups": {f"u{user + 1:02}": "new" if is_new[user] else "regular" for user in range(USERS)},
         "popularity": {film_id(film): int(count[film]) for film in range(FILMS)},
-        "genres": {film_id(film): [GENRES[at] for at in np.flatnonzero(traits[film] > 1)] for film in range(FILMS)},
+        "genres": {film_id(film): genres_of(traits[film]) for film in range(FILMS)},
     }
+
+
+def genres_of(traits: np.ndarray) -> list[str]:
+    """Those of the film's strong traits, or that of its strongest."""
+    return [GENRES[at] for at in np.flatnonzero(traits > min(1, traits.max() - 1e-9))]
 
 
 def film_id(film: int) -> str:

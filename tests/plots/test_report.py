@@ -422,8 +422,13 @@ class TestInABrowser:
         tab.set_viewport_size({"width": 688, "height": 1000})  # A4 without its margins
         wide = "[...document.querySelectorAll('table,pre')].map(one => one.getBoundingClientRect().right)"
         assert max(tab.evaluate(wide)) <= 688  # paper does not scroll
-        assert tab.pdf()[:4] == b"%PDF"
         tab.context.close()
+        folded = page(unfold=False)
+        assert folded.locator("#definitions pre").is_hidden()
+        folded.emulate_media(media="print")
+        assert folded.locator("#definitions pre").is_visible()
+        assert 1 <= len(re.findall(rb"/Type\s*/Page\b", folded.pdf())) <= 6
+        folded.context.close()
 
     def test_seen_at_once(self, page):
         """A headline, the grid and at most three caveats stand before the first picture; no table is cut."""

@@ -104,9 +104,10 @@ def headline_of(data: Experiment) -> str:
         alike = str([(verdict, [of.metric for of in several]) for verdict, several in pair.verdicts.items()])
         groups.setdefault((pair.baseline if data.baseline is not None else pair.run, alike), []).append(pair)
     order = sorted(groups.values(), key=lambda group: min(map(_rank, group[0].verdicts)))
-    rest = sum(map(len, order[_SENTENCES:]))
+    shown = order if len(order) <= _SENTENCES else order[: _SENTENCES - 1]
+    rest = sum(map(len, order[len(shown) :]))
     more = [f"{rest} more pairs of runs are in the table."] if rest else []
-    return " ".join([*(_sentence(data, group) for group in order[:_SENTENCES]), *more])
+    return " ".join([*(_sentence(data, group) for group in shown), *more])
 
 
 def _rank(verdict: str) -> int:
