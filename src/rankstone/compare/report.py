@@ -73,7 +73,11 @@ def report_of(data: Experiment, title: str | None = None) -> str:
         ("definitions", "Definitions and provenance", _provenance_of(data)),
     ]
     convention = " with ".join(filter(None, split_convention(data.definitions)))
-    subtitle = [date.today().isoformat(), method_of(data)[0], f"{convention} definitions", f"rankstone {__version__}"]
+    truth = None if data.origin is None else data.origin.truth
+    file = os.path.basename(os.fspath(truth) if is_path(truth) else getattr(truth, "path", "") or "")
+    subtitle = [
+        date.today().isoformat(), file, method_of(data)[0], f"{convention} definitions", f"rankstone {__version__}",
+    ]  # fmt: skip
     return page(title or _title(data), subtitle, _lead(data), sections)
 
 
