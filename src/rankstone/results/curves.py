@@ -69,8 +69,8 @@ def _lorenz(result: Result, query: Hashable) -> Plot:
 
 
 def _bounds(result: Result, query: Hashable) -> Plot:
-    if not result.bounds or query is not None:
-        raise InputError("the bounds are those of all means: evaluate(truth, run, ..., bounds=True)")
+    if query is not None:
+        raise InputError("the bounds are those of the means, not of a query; leave query= out")
     labels = [label for label, ends in result.bounds.items() if not math.isnan(ends.lowest)]
     low, high = ([getattr(result.bounds[label], end) for label in labels] for end in ("lowest", "highest"))
     means, rows = [result[label] for label in labels], list(range(len(labels)))
