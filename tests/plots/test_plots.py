@@ -353,3 +353,12 @@ def test_bounds_are_those_of_the_result():
     assert plot.svg().startswith("<svg")
     with pytest.raises(ValueError, match="bounds=True"):
         rs.evaluate(truth, runs["hybrid"], "rbp").plot("bounds")
+
+
+def test_curves_leave_choices_of_other_metrics_out():
+    """catalogue= is for auc, which counts the items that were not returned; nDCG has no use for it."""
+    truth, runs, _, _ = rs.example()
+    result = rs.evaluate(truth, runs["hybrid"], "auc", catalogue=240)
+    curve = next(column for name, column in result.plot("ndcg@{1..5}").data.items() if name != "k")
+    assert curve == list(rs.evaluate(truth, runs["hybrid"], "ndcg@{1..5}").values())
+    assert result.plot("precision-recall").data["recall"][-1] == 1

@@ -11,7 +11,7 @@ import numpy as np
 from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.align.ties import TIES
 from rankstone.align.topk import some
-from rankstone.conventions.convention import Convention, find_convention
+from rankstone.conventions.convention import Convention, find_convention, takes
 from rankstone.conventions.plan import Plan, alignments, make_plans, reads_choice, relevance_rule
 from rankstone.data.arrow import convertible, plain_ids
 from rankstone.data.source import Aligned, AlignOptions, RunOnly, Source, TopK
@@ -37,7 +37,7 @@ from rankstone.evaluate.means import (
 )
 from rankstone.evaluate.pipeline import after_topk, align_all, depths_of, firsts_of, locating, require_truth, show
 from rankstone.evaluate.values import account_of, measure, measure_each, weights_of, without_pairs
-from rankstone.metrics.registry import ByName
+from rankstone.metrics.registry import ByName, parse_all
 from rankstone.program.flat import ranking_of
 from rankstone.program.ranking import Ratio
 from rankstone.results.answer import plain
@@ -152,7 +152,9 @@ class LiveMeasurement:
         """Other metrics of the same lists, without reading them again."""
         outcomes = {}
         kept = depths_of(outcome.plan for outcome in self.outcomes.values())
-        for plan in make_plans(metrics, self.convention, self.choices):
+        asked = parse_all(metrics)
+        choices = {name: value for name, value in self.choices.items() if any(takes(metric, name) for metric in asked)}
+        for plan in make_plans(metrics, self.convention, choices):
             aligned = self.alignments.get(plan.align)
             for align, depth in depths_of([plan]).items():
                 deepest = kept.get(align)
@@ -168,7 +170,7 @@ class LiveMeasurement:
             with aligned.naming(plan.label):
                 outcomes[plan.label] = outcome_of(plan, measure(plan, form), self.weights)
         alignments = {outcome.plan.align: self.alignments[outcome.plan.align] for outcome in outcomes.values()}
-        return LiveMeasurement(outcomes, alignments, self.convention, self.choices, self.weights, self._lists)
+        return LiveMeasurement(outcomes, alignments, self.convention, choices, self.weights, self._lists)
 
     # -- what happened ---------------------------------------------------------------------------------------
 
