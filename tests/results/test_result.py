@@ -497,3 +497,12 @@ def test_html_of_verdicts():
     definitions = re.search("<details><summary>Definitions</summary>(.*?)</details>", html)[1].split("<br>")
     assert [line[:4] for line in definitions] == ["rr: ", "rank"]
     assert re.search("<strong>(.*?)</strong>", html)[1].startswith("better is better than &lt;i&gt;")
+
+
+def test_codes_of_a_terminal_are_shown_as_text():
+    """An id with an escape sequence, which would colour or clear the screen."""
+    name = "\x1b[2Jq\u202e"
+    printed = str(rs.explain({name: {name: 1}}, {name: [name]}, "rr", query=name))
+    assert "\x1b" not in printed
+    assert "\u202e" not in printed
+    assert "<U+001B>[2Jq<U+202E>" in printed

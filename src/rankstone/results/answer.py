@@ -103,9 +103,10 @@ class Answer:
         parts = self._parts(screen)
         names = {short: name for part in parts for short, name in part.names.items()}
         notes = [*self._notes(verbose, more), *(f"{short}: {name}" for short, name in names.items())]
+        title, *notes = map(_visible, (self.title, *notes))
         wide, look = min(screen.width or WIDTH, WIDTH), verdict_of(self.title)
         return "\n".join([
-            *(screen.ink(look.kind if look else "head", line) for line in wrapped([self.title], wide)),
+            *(screen.ink(look.kind if look else "head", line) for line in wrapped([title], wide)),
             *(line for part in parts for line in text_table(part.rows, part.align, part.gap, screen)),
             *(screen.ink("note", line) for line in wrapped(notes, wide)),
         ])  # fmt: skip
@@ -118,7 +119,8 @@ class Answer:
 
     def _parts(self, screen: Screen) -> list[_Part]:
         """The table in as many parts as the width asks for, and those below it."""
-        rows, width = self.table, screen.width or math.inf
+        rows: Rows = [list(map(_visible, row)) for row in self.table]
+        width = screen.width or math.inf
         if not rows:
             return []
         if screen.marks:
@@ -230,6 +232,13 @@ def table_of(columns: Mapping[str, Sequence[object]]) -> list[list[str]]:
     cells = ([number(value) if isinstance(value, float) else str(value) for value in row]
              for row in zip(*columns.values(), strict=True))  # fmt: skip
     return [list(columns), *cells]
+
+
+def _visible(text: str) -> str:
+    """The text with codes of a terminal, which ids may hold, as text."""
+    from rankstone.plots.marks import printable
+
+    return printable(text, None)
 
 
 def _marked(cell: str, column: str) -> str:
