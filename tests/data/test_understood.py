@@ -40,6 +40,13 @@ def test_labels_that_are_padding():
         rs.evaluate(labels[0], scores[0], "rr", groups=[4])
     with pytest.raises(DataError, match="-100 are padding"):
         rs.Accumulator("rr").update(labels, scores)
+    table = pa.table({"query": [1] * 4, "label": labels[0], "score": scores[0]})
+    with pytest.raises(DataError, match="-100 are padding, not grades: leave these rows out"):
+        rs.evaluate(table, metrics="rr")
+    for several in (labels[0], labels[0].tolist()):
+        with pytest.raises(DataError, match="-100 are padding, not grades: leave these items out"):
+            rs.rr(labels=several, scores=list(scores[0]))
+    assert rs.metrics.mae(labels=[-100.0], scores=[-99.0]) == 1  # a value, as any other
     assert rs.evaluate(labels, scores, "rr", mask=labels != -100)["rr"] == 1
     assert rs.evaluate(labels, scores, "rr", lengths=[2])["rr"] == 1
     noted = rs.evaluate(np.array([[0, 1, -1, -1], [1, 0, 0, 0]]), np.repeat(scores, 2, axis=0), "rr")

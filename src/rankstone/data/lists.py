@@ -308,13 +308,18 @@ def is_scores(data: object) -> TypeGuard[Numbers]:
 _MOST = 10  # the highest usual grade
 
 
+def check_padding(labels: Column, remedy: str) -> None:
+    """Raise for labels that are padding."""
+    if isinstance(labels, np.ndarray) and (labels == PADDING).any():
+        raise DataError(f"labels of {PADDING} are padding, not grades: {remedy}", "number", "truth")
+
+
 def check_arrays(labels: NDArray[np.generic], scores: NDArray[np.generic], remedy: str) -> None:
     """Raise for labels that are padding, and warn where labels and scores look swapped; remedy: for padding."""
     if labels.dtype.kind in "OSUMm" or scores.dtype.kind in "OSUMm":
         problem = f"labels hold {labels.dtype} and scores {scores.dtype}; they must be numbers of up to 64 bits"
         raise DataTypeError(problem, "number")
-    if (labels == PADDING).any():
-        raise DataError(f"labels of {PADDING} are padding, not grades: {remedy}", "number", "truth")
+    check_padding(labels, remedy)
     whole = not np.isfinite(labels).all() or _whole(labels)
     if whole or not scores.size or not _whole(scores) or not 0 <= scores.min() <= scores.max() <= _MOST:
         return

@@ -15,6 +15,7 @@ from rankstone.data.arrow import (
     Places,
     arrow_table,
     as_column,
+    as_numpy,
     encoded,
     is_list,
     one_piece,
@@ -23,7 +24,7 @@ from rankstone.data.arrow import (
 )
 from rankstone.data.columns import Columns, as_scores, by_role, columns
 from rankstone.data.dicts import by_item, listed, names_subtopics, ordered_lists
-from rankstone.data.lists import Lists, labelled, lists, rows_of
+from rankstone.data.lists import Lists, check_padding, labelled, lists, rows_of
 from rankstone.data.roles import (
     ROLES,
     SEPARATOR,
@@ -263,6 +264,7 @@ def flat(
     grade, score = as_column("labels", labels), as_column("scores", scores)
     if len(grade) != len(score):
         raise InputError(f"there are {len(grade)} labels but {len(score)} scores")
+    check_padding(as_numpy(grade), "leave these rows out")
     items = np.arange(len(grade)) if items is None else items
     if query is not None:
         return columns(query=query, item=items, grade=grade), columns(query=query, item=items, score=score)

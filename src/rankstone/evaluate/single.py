@@ -12,8 +12,9 @@ import numpy as np
 
 from rankstone.align.alignment import Alignment
 from rankstone.conventions.plan import plan_one
+from rankstone.data.arrow import PADDING
 from rankstone.data.dicts import OneList, check_ids
-from rankstone.data.lists import Dense
+from rankstone.data.lists import Dense, check_padding
 from rankstone.data.source import Aligned, AlignOptions, Source, TopK
 from rankstone.errors import InputError, InputTypeError, QueryError, UndefinedWarning
 from rankstone.evaluate.fastpath import CompiledEvaluation, compiled_for
@@ -133,7 +134,7 @@ def _stands_in(compiled: CompiledEvaluation, value: float) -> bool:
 
 def _of_labels(metric: Metric, labels: Any, scores: Any, convention: Any, choices: Any) -> float | None:
     """The value of short lists of grades, with positions as item ids; None for others, and for invalid ones."""
-    if type(labels) is not list or not labels or not (scores is None or type(scores) is list):
+    if type(labels) is not list or not labels or not (scores is None or type(scores) is list) or PADDING in labels:
         return None
     compiled = compiled_for(metric, convention, choices)
     if compiled is None or not compiled.in_core or (scores is not None and len(scores) != len(labels)):
@@ -179,6 +180,8 @@ class _Labels:
 
     def __init__(self, name: str, labels: Any, scores: Any, truth: Any, ranked: bool = True) -> None:
         grades = _numbers(f"{name}: labels", labels)
+        if ranked:  # else they are values that scores predict
+            check_padding(grades, "leave these items out")
         n = len(grades)
         self.ordered = scores is None
         values = np.arange(n, 0, -1) if scores is None else np.atleast_1d(np.asarray(scores))
