@@ -856,7 +856,7 @@ def test_public_names():
     names = {name for name in dir(rs.Comparison) if not name.startswith("_")}
     assert names == {
         "baseline", "runs", "metrics", "definitions", "queries", "slices", "leaderboard", "plot", "power",
-        "sample_size",
+        "sample_size", "winner", "latex",
         "detectable", "probabilities", "caveats", "verdicts", "headline", "notes", "render", "write", "report",
         "to_dict",
         "to_arrow", "to_pandas", "to_polars",

@@ -76,9 +76,8 @@ def describe_compare(add: Add) -> None:
     add(
         "--resamples",
         type=int,
-        default=100_000,
         metavar="N",
-        help="random sign flips or bootstrap samples [default: 100000]",
+        help="random sign flips [default: 100000, and fewer for more than 1,000 pairs]",
     )
     add("--seed", type=int, default=0, metavar="N", help="random seed [default: 0]")
     share_output(add, FORMS)

@@ -60,7 +60,7 @@ def compare(
     clusters: str | Groups | None = None,
     weights: Weights | None = None,
     primary: Metrics | None = None,
-    resamples: int = 100_000,
+    resamples: int | None = None,
     seed: int = 0,
     population: int | None = None,
     convention: str | Convention = "rankstone",
@@ -114,8 +114,9 @@ def compare(
         Weight of each query, for weighted means; as in `rs.evaluate`.
     primary : str, Metric or list, optional
         Metrics that get a verdict and count for the correction; by default all.
-    resamples : int, default 100000
-        Number of random sign patterns, for tests and corrections that resample.
+    resamples : int, optional
+        Number of random sign patterns, for tests and corrections that resample: 100,000, and for more than 1,000 pairs
+        of runs and metrics fewer, but at least 10,000.
     seed : int, default 0
         Random seed.
     population : int, optional

@@ -16,10 +16,11 @@ from rankstone.compare.breakdown import (
     slices_of,
 )
 from rankstone.compare.caveats import Caveat
-from rankstone.compare.config import Groups, Rules, make_rules
+from rankstone.compare.config import RESAMPLES, Groups, Rules, make_rules
 from rankstone.compare.differences import Difference, Experiment
 from rankstone.compare.pairing import Paired
 from rankstone.compare.summary import answer_of, headline_of
+from rankstone.compare.winner import Winner
 from rankstone.errors import InputError, InputTypeError
 from rankstone.metrics.registry import Value, parse_all
 from rankstone.results.answer import Answer, queries
@@ -148,6 +149,11 @@ class Comparison(Records[Difference]):
             raise InputError(f"name one of the metrics: {', '.join(self.metrics)}")
         label = self.metrics[0] if metric is None else label_of(metric, self._experiment.samples)
         return leaderboard_of(self._experiment, label)
+
+    @property
+    def winner(self) -> Winner:
+        """The run with the best mean, what to expect of it on new queries, and which others may be better."""
+        return self._experiment.winner
 
     def plot(self, kind: str, *key: str, by: str | Groups | None = None) -> Plot:
         """A plot of the comparison, with its numbers in `.data`.
@@ -385,6 +391,10 @@ def _check_same_truth(first: Result, other: Result, names: tuple[str, str]) -> N
     raise InputError("the truths differ: the same queries, but with other grades")
 
 
+_FLIPS, _FEWEST = (
+    100_000_000,
+    10_000,
+)  # signs of all pairs together, and samples at least, where resamples= is not given
 _OPTIONS = ("baseline", "by", "clusters", "origin", "command")
 
 
@@ -411,6 +421,9 @@ def compare_systems(
     for name in (name for name, results in systems.items() if not results):
         raise InputError(f"run {name!r} is an empty sequence; pass a run, or several of one system")
     options = make_rules(rules, baseline, labels)
+    if rules.get("resamples") is None:  # of many pairs each sample takes longer
+        pairs = len(labels) * (len(names) - 1 if baseline is not None else len(names) * (len(names) - 1) // 2)
+        options = options._replace(resamples=max(min(RESAMPLES, _FLIPS // pairs), _FEWEST))
     clusters, by = (_column(origin, groups, name) for groups, name in ((clusters, "clusters"), (by, "by")))
     paired = Paired(systems, clusters)
     for trait, value in (("clusters", clusters), ("population", options.population)):

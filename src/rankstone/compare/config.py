@@ -18,6 +18,7 @@ Groups: TypeAlias = Mapping[Any, Hashable] | Sequence[Hashable]  # group per que
 
 
 _WHOLE = {"resamples": " from 1", "seed": "", "population": " of queries", "threads": ""}  # options, and which numbers
+RESAMPLES = 100_000
 
 
 class Rules(NamedTuple):
@@ -28,7 +29,7 @@ class Rules(NamedTuple):
     confidence: float = 0.95
     margin: float | Mapping[str, float] | None = None
     primary: tuple[str, ...] | None = None  # metrics with a verdict; None: all
-    resamples: int = 100_000
+    resamples: int = RESAMPLES
     seed: int = 0
     population: int | None = None
     threads: int = 0

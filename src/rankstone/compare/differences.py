@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.compare.caveats import Caveat, caveats_of
 from rankstone.compare.config import Groups, Rules
 from rankstone.compare.pairing import Paired, Sample
+from rankstone.compare.winner import Winner, winner_of
 from rankstone.errors import InputError
 from rankstone.metrics.registry import parse_one
 from rankstone.results.definition import Definitions, groups_in_order, label_of
@@ -112,6 +113,11 @@ class Experiment:
     def differences(self) -> tuple[Difference, ...]:
         """The differences of all metrics and pairs of runs."""
         return tuple(_differences(self))
+
+    @cached_property
+    def winner(self) -> Winner:
+        """The best of the runs."""
+        return winner_of(self)
 
     @cached_property
     def deciding(self) -> int:
@@ -353,7 +359,7 @@ class Difference:
             In the metric's unit.
         """
         units = self._units if queries is None else max(round(self._units * queries / self.queries), 2)
-        return self._outer(float(detectable(units, power, self._level)) * self._deviation)
+        return self._outer(_detectable(units, power, self._level) * self._deviation)
 
     def sample_size(self, difference: float, power: float = 0.8, *, one_sided: bool = False) -> int:
         """Number of queries needed to detect a true difference.
@@ -436,6 +442,12 @@ class Difference:
             "caveats": [caveat._asdict() for caveat in self.caveats],
             **({"bounds": self.bounds._asdict()} if self._experiment.paired.is_bounded else {}),
         }
+
+
+@cache
+def _detectable(units: int, power: float, level: float) -> float:
+    """The smallest detectable difference in standard deviations: the same for all runs of a comparison."""
+    return float(detectable(units, power, level))
 
 
 # -- tests, corrections, verdicts ----------------------------------------------------------------------------

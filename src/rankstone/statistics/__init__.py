@@ -20,6 +20,7 @@ from rankstone.statistics.power import (
 from rankstone.statistics.randomization import Randomization, randomization_test
 from rankstone.statistics.rank_aggregation import RankInterval, borda_count, rank_interval
 from rankstone.statistics.rank_tests import Sign, Wilcoxon, sign_test, wilcoxon
+from rankstone.statistics.selection import Selection, contenders, selection
 from rankstone.statistics.student_t import Jackknife, Student, influence, jackknife, student, without_groups
 from rankstone.statistics.tukey import Tukey, TukeyRandomised, tukey, tukey_randomised
 from rankstone.statistics.westfall_young import WestfallYoung, westfall_young
@@ -34,6 +35,7 @@ __all__ = [
     "Randomization",
     "RankInterval",
     "SampleSize",
+    "Selection",
     "Sign",
     "Student",
     "Tukey",
@@ -43,6 +45,7 @@ __all__ = [
     "adjust",
     "bootstrap",
     "borda_count",
+    "contenders",
     "detectable",
     "detectable_noncentrality",
     "differences_of",
@@ -58,6 +61,7 @@ __all__ = [
     "randomization_test",
     "rank_interval",
     "sample_size",
+    "selection",
     "sign_test",
     "student",
     "tukey",
