@@ -65,6 +65,7 @@ SAVED = {
     "result, micro, bounds": lambda: rs.evaluate(TRUTH, RUN, ["precision@2"], averaging="micro", bounds=True),
     "comparison": compared,
     "comparison, margins": lambda: compared(margin={"rr": 0.1}, test="randomization", primary="rr"),
+    "collections": lambda: rs.compare({name: (TRUTH, {"old": RUN, "new": OTHER}) for name in "ab"}, METRICS),
     "check": lambda: checked(not_worse_than=0.1),
     "check, groups": lambda: checked(not_worse_than=0.1, by={"x": 1, "y": 2, "z": 2}, fewest=1),
     "check, lost": lambda: checked(lost_queries=0),

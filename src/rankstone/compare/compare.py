@@ -89,7 +89,8 @@ def compare(
     Parameters
     ----------
     truth : dict, table, file or dict of Result, optional
-        The truth, as in `rs.evaluate`. Without `runs`: results by name, new ones or from `rs.read_result`.
+        The truth, as in `rs.evaluate`. Without `runs`: results by name, new ones or from `rs.read_result`; or several
+        collections, `{"robust": (truth, runs), "dl19": (truth, runs)}`, followed by the metrics.
     runs : dict or list of files, optional
         Runs by name, as in `rs.evaluate`. A list of runs under one name is one system: its seeds, or its folds.
     metrics : str, Metric or list, optional
@@ -160,6 +161,7 @@ def compare(
     Returns
     -------
     Comparison
+        Of several collections a `CollectionsComparison`, with the difference on each of them and on all.
 
     Examples
     --------
@@ -179,6 +181,19 @@ def compare(
         "confidence": confidence, "margin": margin, "primary": primary, "resamples": resamples, "seed": seed,
         "population": population, "threads": threads,
     }  # fmt: skip
+    if _is_collections(truth):
+        from rankstone.compare.collections import compare_collections  # which few calls need
+
+        if runs is not None and metrics is not None:
+            raise InputTypeError("runs= are in the collections: rs.compare({'robust': (truth, runs), ...}, metrics)")
+        wanted: Any = metrics if runs is None else runs
+        more: Any = {**rules, **inputs, **side, "exclude_from_truth": exclude_from_truth, **choices}
+
+        def of_one(collection: Any, correction: str) -> Comparison:
+            options: Any = {**more, "correction": correction, "convention": convention, "weights": weights}
+            return compare(collection[0], collection[1], wanted, **options, bounds=bounds)
+
+        return compare_collections(truth, of_one, correction)  # type: ignore[arg-type]
     if runs is None:
         return compare_results(
             truth, metrics, **rules, **inputs, **side, weights=weights, bounds=bounds or None, **choices
@@ -296,6 +311,15 @@ def judged_rate(metrics: Metrics, convention: str | Convention, choices: ByName)
     plans = make_plans(metrics, convention, choices)
     cuts = {plan.arguments.get("k") or UNCUT for plan in plans if plan.metric.declaration.kind == "ranking"}
     return [label for k in sorted(cuts) if (label := f"judged@{k}") not in {plan.label for plan in plans}]
+
+
+def _is_collections(truth: object) -> bool:
+    """Whether it is a truth and runs per collection: `{"robust": (truth, runs), ...}`."""
+    return isinstance(truth, Mapping) and bool(truth) and all(
+        isinstance(pair, tuple) and len(pair) == 2 and not isinstance(pair[0], Result)
+        and (isinstance(pair[1], Mapping) or (isinstance(pair[1], list) and all(map(is_path, pair[1]))))
+        for pair in truth.values()
+    )  # fmt: skip
 
 
 def _named(runs: Any) -> dict[str, tuple[Any, ...]]:

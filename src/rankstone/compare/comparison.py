@@ -19,7 +19,8 @@ from rankstone.compare.caveats import Caveat
 from rankstone.compare.config import RESAMPLES, Groups, Rules, make_rules
 from rankstone.compare.differences import Difference, Experiment
 from rankstone.compare.pairing import Paired
-from rankstone.compare.summary import answer_of, headline_of
+from rankstone.compare.paper import Paper
+from rankstone.compare.summary import answer_of, headline_of, paper_of
 from rankstone.compare.winner import Winner
 from rankstone.errors import InputError, InputTypeError
 from rankstone.metrics.registry import Value, parse_all
@@ -285,6 +286,46 @@ class Comparison(Records[Difference]):
     def _columns(self) -> dict[str, Any]:
         ends = ("lowest", "highest") if self._experiment.paired.is_bounded else ()
         return {**super()._columns(), **{name: [getattr(of.bounds, name) for of in self] for name in ends}}
+
+    def latex(
+        self,
+        *,
+        digits: int | None = None,
+        caption: str | None = None,
+        label: str | None = None,
+        percent: bool = False,
+        marks: str | None = None,
+        names: Mapping[str, str] | None = None,
+        verbose: bool = False,
+    ) -> str:
+        """The means as a table of a paper: the best bold, the second best underlined, significance marked (booktabs).
+
+        Parameters
+        ----------
+        digits : int, optional
+            Digits after the point; by default 4, and 1 in percent.
+        caption : str, optional
+            The caption, in LaTeX; by default one sentence on the queries, the marks and the test.
+        label : str, optional
+            The label, for references.
+        percent : bool, default False
+            Print metrics from 0 to 1 in percent.
+        marks : str, optional
+            "daggers" (against the baseline), "superscripts" (all pairs: the letters of the runs that a run is
+            significantly better than, as ranx prints them) or "none".
+        names : dict, optional
+            Names of metrics, in LaTeX: `{"ap": "AP"}`. By default those of papers: MAP, MRR, nDCG@10.
+        verbose : bool, default False
+            Put the definitions of the metrics into the caption.
+
+        Returns
+        -------
+        str
+        """
+        return self._paper().table(digits, caption, label, percent, marks, names).render(verbose)
+
+    def _paper(self) -> Paper:
+        return paper_of(self._experiment)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: options, means, differences with their caveats, and definitions."""

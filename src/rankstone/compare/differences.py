@@ -468,7 +468,7 @@ def _differences(data: Experiment) -> Iterator[Difference]:
     for label, sample in data.samples.items():
         adjusted = corrected.get(label, untested[label])
         for at, of in enumerate(_of_metric(data, sample, pairs, paired[label].student, p[label], adjusted)):
-            yield replace(of, verdict=_verdict(data, of, float(within[label][at])))
+            yield replace(of, verdict=decided(data, of, float(within[label][at])))
 
 
 def _of_metric(
@@ -496,7 +496,7 @@ def _of_metric(
         )  # fmt: skip
 
 
-def _verdict(data: Experiment, of: Difference, within: float) -> str:
+def decided(data: Experiment, of: Difference, within: float) -> str:
     """The verdict of a difference; within: p-value of the equivalence test."""
     rules, margin = data.rules, data.rules.margin_of(of.metric)
     if not rules.decides(of.metric):

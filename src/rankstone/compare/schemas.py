@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rankstone.compare.caveats import Caveat
 from rankstone.compare.check import GateOutcome, GroupOutcome
+from rankstone.compare.collections import CollectionDifference
 from rankstone.compare.differences import Difference
 from rankstone.evaluate import result_file
 from rankstone.results.definition import DEFINITION
@@ -48,6 +49,9 @@ _COMPARISON = record(
     resamples=_or_none(COUNT), seed=_or_none({"type": "integer"}), means=by_name(by_name(REAL)),
     differences=array(_DIFFERENCE), notes=array(TEXT), definitions=_DEFINITIONS,
 )  # fmt: skip
+_COLLECTIONS = record(
+    correction=TEXT, differences=array(record_of(CollectionDifference)), collections=by_name(OBJECT), notes=array(TEXT)
+)
 _VERDICT: Schema = {"enum": ["passed", "failed", "inconclusive"]}
 _GATE = record_of(
     GateOutcome, verdict=_VERDICT, lost=array(record(query=ID, change=REAL)), groups=array(record_of(GroupOutcome)),
@@ -104,8 +108,8 @@ SCHEMAS: dict[str, Schema] = {
     **{
         name: document(name, of)
         for name, of in {
-            "comparison": _COMPARISON, "check": _CHECK, "window": _WINDOW, "accumulator": _ACCUMULATOR,
-            "stream": _STREAM, "online": _ONLINE,
+            "comparison": _COMPARISON, "collections": _COLLECTIONS, "check": _CHECK, "window": _WINDOW,
+            "accumulator": _ACCUMULATOR, "stream": _STREAM, "online": _ONLINE,
         }.items()
     },
 }  # fmt: skip

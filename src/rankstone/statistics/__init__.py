@@ -1,5 +1,6 @@
 """Statistics of paired samples: tests, corrections, intervals, effect sizes and power. `rs.compare` uses these."""
 
+from rankstone.statistics.combination import COMBINATIONS, Combined, combine
 from rankstone.statistics.corrections import CORRECTIONS, adjust
 from rankstone.statistics.intervals import INTERVALS, Interval, bootstrap, hall_interval, proportion_interval
 from rankstone.statistics.paired import TESTS
@@ -26,9 +27,11 @@ from rankstone.statistics.tukey import Tukey, TukeyRandomised, tukey, tukey_rand
 from rankstone.statistics.westfall_young import WestfallYoung, westfall_young
 
 __all__ = [
+    "COMBINATIONS",
     "CORRECTIONS",
     "INTERVALS",
     "TESTS",
+    "Combined",
     "Effect",
     "Interval",
     "Jackknife",
@@ -45,6 +48,7 @@ __all__ = [
     "adjust",
     "bootstrap",
     "borda_count",
+    "combine",
     "contenders",
     "detectable",
     "detectable_noncentrality",

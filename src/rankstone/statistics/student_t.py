@@ -81,7 +81,7 @@ class Student(NamedTuple):
 
     mean: Floats
     error: Floats
-    freedom: int
+    freedom: float
 
     @property
     def statistic(self) -> Floats:
