@@ -1,5 +1,6 @@
 """Statistics of paired samples: tests, corrections, intervals, effect sizes and power. `rs.compare` uses these."""
 
+from rankstone.statistics.anytime import ConfidenceSequence, confidence_sequence
 from rankstone.statistics.combination import COMBINATIONS, Combined, combine
 from rankstone.statistics.corrections import CORRECTIONS, adjust
 from rankstone.statistics.intervals import INTERVALS, Interval, bootstrap, hall_interval, proportion_interval
@@ -24,6 +25,17 @@ from rankstone.statistics.rank_tests import Sign, Wilcoxon, sign_test, wilcoxon
 from rankstone.statistics.selection import Selection, contenders, selection
 from rankstone.statistics.student_t import Jackknife, Student, influence, jackknife, student, without_groups
 from rankstone.statistics.tukey import Tukey, TukeyRandomised, tukey, tukey_randomised
+from rankstone.statistics.two_samples import (
+    Moments,
+    cuped,
+    moments,
+    newcombe,
+    per_unit,
+    relative,
+    sample_ratio,
+    sequential,
+    welch,
+)
 from rankstone.statistics.westfall_young import WestfallYoung, westfall_young
 
 __all__ = [
@@ -32,9 +44,11 @@ __all__ = [
     "INTERVALS",
     "TESTS",
     "Combined",
+    "ConfidenceSequence",
     "Effect",
     "Interval",
     "Jackknife",
+    "Moments",
     "Randomization",
     "RankInterval",
     "SampleSize",
@@ -49,7 +63,9 @@ __all__ = [
     "bootstrap",
     "borda_count",
     "combine",
+    "confidence_sequence",
     "contenders",
+    "cuped",
     "detectable",
     "detectable_noncentrality",
     "differences_of",
@@ -58,18 +74,25 @@ __all__ = [
     "hedges_correction",
     "influence",
     "jackknife",
+    "moments",
+    "newcombe",
     "noncentral_power",
     "noncentral_tail",
+    "per_unit",
     "power",
     "proportion_interval",
     "randomization_test",
     "rank_interval",
+    "relative",
+    "sample_ratio",
     "sample_size",
     "selection",
+    "sequential",
     "sign_test",
     "student",
     "tukey",
     "tukey_randomised",
+    "welch",
     "westfall_young",
     "wilcoxon",
     "wins_ties_losses",

@@ -136,6 +136,16 @@ class Student(NamedTuple):
         half = stdtrit(self.freedom, (1 + confidence) / 2) * self.error
         return self.mean - half, self.mean + half
 
+    def bounds(self, confidence: float = 0.95) -> tuple[Floats, Floats]:
+        """The lower and the upper one-sided bound.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Confidence level of each.
+        """
+        return self.interval(2 * confidence - 1)
+
 
 def student(values: ArrayLike, clusters: ArrayLike | None = None, population: int | None = None) -> Student:
     """Mean and standard error for Student's t.
