@@ -43,7 +43,7 @@ FORMS = [form for form in RESULT_FORMATS if form != "trec"]  # which has no plac
 
 
 # Options of `compare` that its function takes by the same names.
-_RULES = ("test", "correction", "confidence", "margin", "primary", "resamples", "seed", "population")
+_RULES = ("test", "anytime", "correction", "confidence", "margin", "primary", "resamples", "seed", "population")
 
 
 def _canonical(table: Any) -> Callable[[str], str]:
@@ -60,6 +60,11 @@ def describe_compare(add: Add) -> None:
     add("--baseline", metavar="NAME", help="the run that all others are compared with; else all pairs")
     tests, corrections = f"{', '.join(TESTS)} [default: t]", f"for many comparisons: {', '.join(CORRECTIONS)}"
     add("--test", default="t", type=_canonical(TESTS), choices=TESTS, metavar="NAME", help=tests)
+    add(
+        "--anytime",
+        action="store_true",
+        help="intervals and p-values that hold at every look, while queries keep coming",
+    )
     add("--correction", type=_canonical(CORRECTIONS), choices=CORRECTIONS, metavar="NAME", help=corrections)
     add("--confidence", type=float, default=0.95, metavar="LEVEL", help="of intervals and verdicts [default: 0.95]")
     add(

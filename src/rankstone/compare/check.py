@@ -166,9 +166,9 @@ def not_worse(of: Difference, margin: float, confidence: float) -> tuple[str, fl
     """
     verdict = verdict_of(*one_sided(of, margin), confidence)
     needed = None
-    if verdict == INCONCLUSIVE and margin and of.error:
+    if verdict == INCONCLUSIVE and margin and of.error and not of.is_anytime:
         needed = of.sample_size(margin if of.direction < 0 else -margin, one_sided=True)
-    return verdict, *of.interval(2 * confidence - 1), needed
+    return verdict, *of.bounds_at(confidence), needed
 
 
 @dataclass(frozen=True)
@@ -393,12 +393,12 @@ class _Checker:
         verdicts = {at: verdict_of(good, bad, confidence) for at, (good, bad) in zip(tested, p.tolist(), strict=True)}
         groups = tuple(
             GroupOutcome(names[at], part.queries, part.first, part.second, part.difference,
-                         *part.interval(2 * confidence - 1), margins[at], verdicts[at])
+                         *part.bounds_at(confidence), margins[at], verdicts[at])
             if (part := tested.get(at)) else GroupOutcome(names[at], parts[at].queries if at in parts else sizes[at])
             for at in order
         )  # fmt: skip
         verdict = next((verdict for verdict in _VERDICTS if verdict in verdicts.values()), INCONCLUSIVE)
-        return _outcome(gate, of, verdict, gate.margin(of.first), *of.interval(2 * confidence - 1), groups=groups)
+        return _outcome(gate, of, verdict, gate.margin(of.first), *of.bounds_at(confidence), groups=groups)
 
 
 def _outcome(
@@ -492,7 +492,7 @@ class CheckResult(Records[GateOutcome]):
             for label in self.comparison.metrics:
                 if label not in {outcome.metric for outcome in self}:
                     of = self.comparison["candidate", label]
-                    low, high = map(signed, of.interval(2 * self.confidence - 1))
+                    low, high = map(signed, of.bounds_at(self.confidence))
                     change = f"{number(of.first)} to {number(of.second)}: {signed(of.difference)}"
                     lines.append(f"{label}, without a gate: {change} ({low} {high})")
             lines += general_caveats(self.comparison._experiment)

@@ -53,6 +53,7 @@ def compare(
     *,
     baseline: str | None = None,
     test: Test = "t",
+    anytime: bool | int = False,
     correction: str | None = None,
     confidence: float = 0.95,
     margin: float | Mapping[str, float] | None = None,
@@ -100,6 +101,9 @@ def compare(
     test : str or callable, default "t"
         One of `rs.statistics.TESTS`: "t" (paired t-test), "randomization" (sign flips), "wilcoxon" or "sign"; or a
         function of the values of two runs that returns p.
+    anytime : bool or int, default False
+        Intervals and p-values that hold at every look, while queries keep coming: asymptotic confidence sequences,
+        narrowest at 500 queries, or at the number that is given.
     correction : str, optional
         One of `rs.statistics.CORRECTIONS`, for the number of runs and metrics. By default "holm" with a baseline and
         "westfall_young" for all pairs.
@@ -179,7 +183,7 @@ def compare(
     rules: dict[str, Any] = {
         "baseline": baseline, "by": by, "clusters": clusters, "test": test, "correction": correction,
         "confidence": confidence, "margin": margin, "primary": primary, "resamples": resamples, "seed": seed,
-        "population": population, "threads": threads,
+        "population": population, "threads": threads, "anytime": anytime or None,
     }  # fmt: skip
     if _is_collections(truth):
         from rankstone.compare.collections import compare_collections  # which few calls need

@@ -183,7 +183,9 @@ def method_of(data: Experiment) -> list[str]:
     random = f" ({rules.resamples:,} sign flips, seed {rules.seed})" if rules.is_random else ""
     clusters = f" in {int(paired.clusters.max()) + 1:,} clusters" if paired.clusters is not None else ""
     lines = [f"{count}{clusters}; {test.words}{correction}{random}"]
-    if test.has_interval and not test.is_student:
+    if test.anytime:
+        lines.append(f"intervals and p hold at every look; they are narrowest at {rules.tuning:,.0f} queries")
+    elif test.has_interval and not test.is_student:
         lines.append("intervals: Student's t, of the mean difference")
     if paired.unpaired:
         lines.append(f"{paired.unpaired:,} queries that not all runs have are left out")
@@ -198,7 +200,7 @@ def detectable_of(data: Experiment) -> list[str]:
     """The smallest detectable differences, per metric; a range where there are several pairs of runs."""
     by_metric: dict[str, list[float]] = {}
     for of in data.differences:
-        if of.verdict and math.isfinite(of.low) and of.error > 0:
+        if of.verdict and math.isfinite(of.low) and of.error > 0 and not of.is_anytime:
             by_metric.setdefault(of.metric, []).append(of.detectable())
     if not by_metric:
         return []

@@ -92,7 +92,7 @@ def per_unit(top: ArrayLike, bottom: ArrayLike, clusters: ArrayLike | None = Non
     tops, bottoms = finite(top, "top"), finite(bottom, "bottom")
     if clusters is not None:
         codes = np.unique(np.asarray(clusters), return_inverse=True)[1].ravel()
-        tops, bottoms = np.bincount(codes, tops), np.bincount(codes, bottoms)
+        tops, bottoms = (np.bincount(codes, array).astype(float) for array in (tops, bottoms))
     return influence(tops, bottoms)
 
 
