@@ -2,6 +2,8 @@
 
 import json
 import math
+import tempfile
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -52,6 +54,31 @@ def online(**options):
     return made
 
 
+def variants():
+    made = rs.Online("rr", by="variant")
+    for number in range(6):
+        made.log_impression(number, ["a", "b"], time=number, variant="AB"[number % 2])
+        made.log_feedback(number, "ab"[number % 3 == 0], time=number)
+    return made
+
+
+class Ledger:
+    """The last line of a ledger."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def to_dict(self):
+        return json.loads(self.path.read_text().splitlines()[-1])
+
+
+def ledger():
+    path = Path(tempfile.mkdtemp()) / "gates.jsonl"
+    gates = {"truth": TRUTH, "baseline": RUN, "candidate": OTHER, "gate": [{"metric": "rr", "at_least": 0.1}]}
+    rs.check(gates, ledger=path)
+    return Ledger(path)
+
+
 def compared(**options):
     return rs.compare(TRUTH, {"old": RUN, "new": OTHER}, METRICS, **options)
 
@@ -71,6 +98,8 @@ SAVED = {
     "check, lost": lambda: checked(lost_queries=0),
     "check, mean": lambda: checked(at_least=0.1),
     "window": lambda: online().compute(),
+    "variants": lambda: variants().compute().compare("A", "B"),
+    "ledger": ledger,
     "window, segments": lambda: online(by="country").compute(),
     "accumulator": accumulator,
     "accumulator, sums": lambda: accumulator(keep=False),

@@ -27,6 +27,7 @@ from rankstone.compare.check import CheckResult, check
 from rankstone.compare.collections import compare_collections
 from rankstone.compare.compare import InputOrigin, judged_rate
 from rankstone.compare.comparison import Comparison, compare_results
+from rankstone.compare.ledger import SPENDINGS
 from rankstone.compare.paper import MARKINGS
 from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.data.atomic import replacing
@@ -276,7 +277,8 @@ def _baseline(baseline: str | None, files: Mapping[str, str], names: Sequence[st
 
 _LIMITS = {"not_worse_than": "--not-worse-than", "at_least": "--at-least", "at_most": "--at-most"}
 # Options of `check` that stand in place of a file's keys of the same names.
-_KEYS = ("truth", "baseline", "candidate", "convention", "exclude", "clusters", "confidence", "undecided")
+_KEYS = ("truth", "baseline", "candidate", "convention", "exclude", "clusters", "confidence", "undecided", "ledger",
+         "spending", "candidates")  # fmt: skip
 
 
 def describe_check(add: Add) -> None:
@@ -295,6 +297,14 @@ def describe_check(add: Add) -> None:
     share(add, "--cluster")
     add("--confidence", type=float, metavar="LEVEL", help="of each one-sided test [default: 0.95]")
     add("--undecided", choices=("pass", "warn", "fail"), help="result of an inconclusive gate [default: exit code 4]")
+    add("--ledger", metavar="FILE", help="count how often the truth was used, and by how many candidates")
+    add(
+        "--spending",
+        choices=SPENDINGS,
+        metavar="NAME",
+        help=f"share the level among candidates: {', '.join(SPENDINGS)}",
+    )
+    add("--candidates", type=int, metavar="N", help="how many are planned, for some ways to share")
     share(add, "-v --verbose")
     share(add, "--no-color")
     add("--junit", metavar="FILE", help="write JUnit XML for a build server")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankstone import statistics
 from rankstone.compare.caveats import UNCUT
-from rankstone.compare.comparison import Comparison, compare_results, compare_systems
+from rankstone.compare.comparison import Comparison, compare_results, compare_systems, named_results
 from rankstone.compare.config import Groups, Test
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
@@ -79,6 +79,8 @@ def compare(
     history: Truth | None = None,
     reference: Run | None = None,
     bounds: bool = False,
+    independent: bool = False,
+    before: Mapping[Hashable, float] | None = None,
     threads: int = 0,
     **choices: Value,
 ) -> Comparison:
@@ -157,6 +159,12 @@ def compare(
         A reference run, for metrics such as serendipity.
     bounds : bool, default False
         Also compute the lowest and highest difference over all grades of the unjudged items, `difference.bounds`.
+    independent : bool, default False
+        The two runs have different queries, such as the users of two variants of an A/B test: Welch's test instead of
+        a paired one.
+    before : mapping, optional
+        With `independent`: a value from before the experiment for each query, or cluster, which explains a part of the
+        variance (CUPED).
     threads : int, default 0
         Number of threads; 0 uses all cores. Results do not depend on it.
     **choices
@@ -165,7 +173,8 @@ def compare(
     Returns
     -------
     Comparison
-        Of several collections a `CollectionsComparison`, with the difference on each of them and on all.
+        Of several collections a `CollectionsComparison`, with the difference on each of them and on all; of independent
+        samples a `SamplesComparison`.
 
     Examples
     --------
@@ -185,6 +194,8 @@ def compare(
         "confidence": confidence, "margin": margin, "primary": primary, "resamples": resamples, "seed": seed,
         "population": population, "threads": threads, "anytime": anytime or None,
     }  # fmt: skip
+    if before is not None and not independent:
+        raise InputTypeError("before= goes with independent=True: queries of paired runs are their own past")
     if _is_collections(truth):
         from rankstone.compare.collections import compare_collections  # which few calls need
 
@@ -198,6 +209,11 @@ def compare(
             return compare(collection[0], collection[1], wanted, **options, bounds=bounds)
 
         return compare_collections(truth, of_one, correction)  # type: ignore[arg-type]
+    if runs is None and independent:
+        from rankstone.compare.samples import compare_samples
+
+        systems, labels = named_results(truth, metrics)
+        return compare_samples(systems, labels, baseline, clusters, before, rules)
     if runs is None:
         return compare_results(
             truth, metrics, **rules, **inputs, **side, weights=weights, bounds=bounds or None, **choices
@@ -214,6 +230,11 @@ def compare(
     side = side_info_arguments(side_info, None if side_info is None else side_info.reference, catalogue)
     origin = InputOrigin(truth, named, {**inputs, **side, "convention": convention, "threads": threads, **choices})
     systems = origin.evaluate(metrics, weights, bounds)
+    if independent:
+        from rankstone.compare.samples import compare_samples
+
+        groups_of_queries: Any = origin.column(clusters) if isinstance(clusters, str) else clusters
+        return compare_samples(systems, [plan.label for plan in plans], baseline, groups_of_queries, before, rules)
     return compare_systems(systems, [plan.label for plan in plans], origin=origin, **rules)
 
 

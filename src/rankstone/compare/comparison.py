@@ -391,9 +391,8 @@ def compare_results(results: object, metrics: Metrics | None = None, **options: 
     for name, value in options.items():
         if name not in (*Rules._fields, *_OPTIONS) and value is not None:
             raise InputTypeError(f"{name}= goes with a truth and runs; these results are already evaluated")
-    systems = _results_by_name(results)
+    systems, labels = named_results(results, metrics)
     (name, (first, *_)), *_ = systems.items()
-    labels = _shared([result for several in systems.values() for result in several], metrics)
     for other, several in systems.items():
         for result in several:
             if result is first:
@@ -402,6 +401,12 @@ def compare_results(results: object, metrics: Metrics | None = None, **options: 
                 _check_same_definition(first, result, label, (name, other))
             _check_same_truth(first, result, (name, other))
     return compare_systems(systems, labels, **{name: value for name, value in options.items() if value is not None})
+
+
+def named_results(results: object, metrics: Metrics | None) -> tuple[dict[str, tuple[Result, ...]], list[str]]:
+    """Results by name, and the metrics to compare."""
+    systems = _results_by_name(results)
+    return systems, _shared([result for several in systems.values() for result in several], metrics)
 
 
 def _check_same_definition(first: Result, other: Result, label: str, names: tuple[str, str]) -> None:

@@ -8,6 +8,7 @@ from rankstone.compare.caveats import Caveat
 from rankstone.compare.check import GateOutcome, GroupOutcome
 from rankstone.compare.collections import CollectionDifference
 from rankstone.compare.differences import Difference
+from rankstone.compare.ledger import LedgerEntry
 from rankstone.evaluate import result_file
 from rankstone.evaluate.variants import VariantDifference
 from rankstone.results.definition import DEFINITION
@@ -61,13 +62,15 @@ _GATE = record_of(
     caveats=_CAVEATS, summary=TEXT, notes=array(TEXT),
 )  # fmt: skip
 _CHECK = record(
-    verdict=_VERDICT, exit_code=COUNT, undecided=TEXT, confidence=REAL, gates=array(_GATE), notes=array(TEXT),
+    verdict=_VERDICT, exit_code=COUNT, undecided=TEXT, confidence=REAL, ledger=_or_none(record_of(LedgerEntry)),
+    gates=array(_GATE), notes=array(TEXT),
     definitions=_DEFINITIONS,
 )  # fmt: skip
 _WINDOW = record(
     start=REAL, end=REAL, confidence=REAL, anytime=_or_none(REAL), estimates=by_name(array(ANY)),
     counters=by_name(COUNT), definitions=_DEFINITIONS,
 )  # fmt: skip
+_LEDGER = record(truth=TEXT, candidate=TEXT, level=REAL, spending=TEXT, verdict=_VERDICT)
 _VARIANTS = record(
     baseline=TEXT, run=TEXT, confidence=REAL, anytime=FLAG, differences=array(record_of(VariantDifference)),
     caveats=array(TEXT), definitions=_DEFINITIONS,
@@ -107,7 +110,8 @@ _STREAM = record(
 _SEGMENTS: Schema = {"anyOf": [_TEXT_OR_NONE, array(TEXT)]}
 _ONLINE = record(
     settings=_settings({"clusters": TEXT}, window=REAL, horizon=REAL, half_life=REAL, by=_SEGMENTS), clock=REAL,
-    times=_TEXT_OR_NONE, scored=FLAG, lists=array(array(ANY)), early=array(array(ANY)), settled=_PARTIAL, counts=by_name(COUNT),
+    times=_TEXT_OR_NONE, scored=FLAG, lists=array(array(ANY)), early=array(array(ANY)), settled=_PARTIAL,
+    counts=by_name(COUNT),
 )  # fmt: skip
 
 SCHEMAS: dict[str, Schema] = {
@@ -116,7 +120,7 @@ SCHEMAS: dict[str, Schema] = {
         name: document(name, of)
         for name, of in {
             "comparison": _COMPARISON, "collections": _COLLECTIONS, "check": _CHECK, "window": _WINDOW,
-            "variants": _VARIANTS, "accumulator": _ACCUMULATOR, "stream": _STREAM, "online": _ONLINE,
+            "variants": _VARIANTS, "ledger": _LEDGER, "accumulator": _ACCUMULATOR, "stream": _STREAM, "online": _ONLINE,
         }.items()
     },
 }  # fmt: skip

@@ -704,10 +704,10 @@ class Online(Resumable):
             self._settled = [whole.only(np.argsort(whole.labels["times"], kind="stable"))]
             self._forget(self._end - self.window)
         lost = before - sum(map(len, self._settled)) - len(self._lists)
-        if lost and apart >= self.window:
+        if lost and apart > self.window + (self.horizon if self._waits else 0):
             warn(
-                f"{lost:,} lists are lost: the clocks are {apart:,.15g} apart, so those of the earlier one have left the "
-                f"window of {self.window:,.15g}; merge more often, or make window= longer",
+                f"{lost:,} lists are lost: the clocks are {apart:,.15g} apart, so those of the earlier one have left "
+                f"the window of {self.window:,.15g}; merge more often, or make window= longer",
                 MergeWarning,
                 stacklevel=4,
             )

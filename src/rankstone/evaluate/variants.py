@@ -17,6 +17,7 @@ from rankstone.results.definition import Definition, label_of, summarize
 from rankstone.results.schema import stamp
 from rankstone.statistics.anytime import confidence_sequence
 from rankstone.statistics.corrections import adjust
+from rankstone.statistics.paired import Fit
 from rankstone.statistics.two_samples import Moments, cuped, moments, newcombe, per_unit, relative, sample_ratio, welch
 
 FEW = 20  # units, below which an interval is unreliable
@@ -115,7 +116,11 @@ class VariantComparison(Readable):
     ) -> None:
         self.baseline, self.run = names
         self.definitions, self.confidence, self._rules, self._unit = dict(definitions), rules.confidence, rules, unit
-        parts = [_compared(label, names, rows, rules) for label, rows in samples.items()]
+        compared = {label: _compared(label, names, rows, rules) for label, rows in samples.items()}
+        self._fits, parts = (
+            {label: fit for label, (_, fit) in compared.items()},
+            [part for part, _ in compared.values()],
+        )
         if not parts:
             raise InputError(f"no metric can be compared: {', '.join(left_out)} is computed over all lists at once")
         p = np.array([part.p for part in parts])
@@ -133,6 +138,20 @@ class VariantComparison(Readable):
     def __getitem__(self, metric: str) -> VariantDifference:
         by_metric = {of.metric: of for of in self}
         return by_metric[label_of(metric, by_metric)]
+
+    def fit(self, metric: str) -> Fit | None:
+        """The difference of a metric with its tests at other values than 0; None with fewer than two units.
+
+        Parameters
+        ----------
+        metric : str
+            The metric.
+
+        Returns
+        -------
+        Student or ConfidenceSequence or None
+        """
+        return self._fits[label_of(metric, self._fits)]
 
     def _caveats(self, rows: tuple[Rows, Rows], left_out: Sequence[str]) -> Iterator[str]:
         counts = [len(set(each.units)) for each in rows]
@@ -198,8 +217,10 @@ def _percent(value: float) -> str:
     return "" if math.isnan(value) else f"{100 * value:+.1f} %"
 
 
-def _compared(label: str, names: tuple[str, str], rows: tuple[Rows, Rows], rules: SampleRules) -> VariantDifference:
-    """The difference of one metric, without a verdict."""
+def _compared(
+    label: str, names: tuple[str, str], rows: tuple[Rows, Rows], rules: SampleRules
+) -> tuple[VariantDifference, Fit | None]:
+    """The difference of one metric, without a verdict; and its tests, if there are two units in each."""
     for name, each in zip(names, rows, strict=True):
         if not len(each.top) or not each.bottom.any():
             raise InputError(f"{label}: {name} has nothing to average over")
@@ -234,11 +255,12 @@ def _compared(label: str, names: tuple[str, str], rows: tuple[Rows, Rows], rules
     ):
         low, high = newcombe([each.top.sum() for each in rows], [len(each.top) for each in rows], rules.confidence)
         method = "newcombe"
-    return VariantDifference(
+    of = VariantDifference(
         label, *names, first.mean, second.mean, second.mean - first.mean, low, high, p, nan, lift.mean, lift_low,
         lift_high,
         first.n, second.n, method, explained, "",
     )  # fmt: skip
+    return of, fit
 
 
 def _units(rows: Rows) -> tuple[Floats, list[Hashable]]:

@@ -234,9 +234,9 @@ class WindowResult(ByMetric[Estimate], Readable):
         kinds = {"mean": "Mean over the lists of the window", "low": "Lower end of its interval",
                  "high": "Upper end of its interval", "lists": "Lists of the window"}  # fmt: skip
         every: list[tuple[dict[str, Any], Mapping[str, Estimate]]] = [({}, self._found)]
-        for key, estimates in self.by.items():
+        for key, of_segment in self.by.items():
             values = key if isinstance(key, tuple) else (key,)
-            every.append((dict(zip(self.segment_keys, values, strict=True)), estimates))
+            every.append((dict(zip(self.segment_keys, values, strict=True)), of_segment))
         lines = []
         for kind, words in kinds.items():
             lines += [f"# HELP {prefix}_{kind} {words}", f"# TYPE {prefix}_{kind} gauge"]
@@ -279,13 +279,14 @@ class WindowResult(ByMetric[Estimate], Readable):
         columns["lists"] = [f"{lists:,}" for lists in columns["lists"]]
         after = "" if self.start == -math.inf else f" after {written(self.start, self._kind)}"
         upto = "" if self.end == -math.inf else f" up to {written(self.end, self._kind)}"
-        looks = f"{100 * self.confidence:g} % intervals "
-        looks += "that hold at every look" if self.anytime else "for one look (anytime=True: for every look)"
+        looks = "intervals hold at every look"
+        if not self.anytime:
+            looks = "intervals are for one look, at a time that was fixed before; anytime=True makes them hold at every look"
         unused = [f"{name}: {self.counters[name]:,}" for name in UNUSED if self.counters[name]]
         return Answer(
             table_of(columns),
-            f"lists served{after}{' and' * bool(after)}{upto}; low and high: {looks}",
-            [*([f"not used: {'; '.join(unused)}"] if unused else []), *summarize([*self.definitions.values()])],
+            f"lists served{after}{' and' * bool(after)}{upto}; low and high: {100 * self.confidence:g} % intervals",
+            [looks, *([f"not used: {'; '.join(unused)}"] if unused else []), *summarize([*self.definitions.values()])],
             align="<" * (len(self.segment_keys) + 1),
         )
 
