@@ -29,6 +29,7 @@ from rankstone.metrics.registry import ByName, Value, parse_all, parse_one
 from rankstone.results.result import Result
 
 if TYPE_CHECKING:
+    from rankstone.evaluate.variants import Past
     from rankstone.typing import (
         Array,
         CatalogueLike,
@@ -80,7 +81,7 @@ def compare(
     reference: Run | None = None,
     bounds: bool = False,
     independent: bool = False,
-    before: Mapping[Hashable, float] | None = None,
+    before: Past | None = None,
     threads: int = 0,
     **choices: Value,
 ) -> Comparison:
@@ -213,7 +214,7 @@ def compare(
         from rankstone.compare.samples import compare_samples
 
         systems, labels = named_results(truth, metrics)
-        return compare_samples(systems, labels, baseline, clusters, before, rules)
+        return compare_samples(systems, labels, baseline, clusters, before, confidence, anytime)
     if runs is None:
         return compare_results(
             truth, metrics, **rules, **inputs, **side, weights=weights, bounds=bounds or None, **choices
@@ -233,8 +234,9 @@ def compare(
     if independent:
         from rankstone.compare.samples import compare_samples
 
-        groups_of_queries: Any = origin.column(clusters) if isinstance(clusters, str) else clusters
-        return compare_samples(systems, [plan.label for plan in plans], baseline, groups_of_queries, before, rules)
+        own: Any = origin.column(clusters) if isinstance(clusters, str) else clusters
+        labels = [plan.label for plan in plans]
+        return compare_samples(systems, labels, baseline, own, before, confidence, anytime)
     return compare_systems(systems, [plan.label for plan in plans], origin=origin, **rules)
 
 

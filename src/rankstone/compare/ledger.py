@@ -41,7 +41,7 @@ SPENDINGS: dict[str, Spending] = {
     "harmonic": Spending("the level times 6 / (pi number)^2, without end", lambda alpha, number, planned: (
         alpha * 6 / (math.pi * number) ** 2
     )),
-    "geometric": Spending("half of what is left each", lambda alpha, number, planned: alpha / 2.0**number),
+    "geometric": Spending("half of what is left each", lambda alpha, number, planned: alpha * 2.0**-number),
     "bonferroni": Spending(
         "the level over the number of planned candidates",
         lambda alpha, number, planned: alpha / planned if number <= planned else 0.0, planned=True,
@@ -100,9 +100,7 @@ def ledger_path(ledger: object, baseline: object) -> str:
     if is_path(ledger):
         return os.fspath(ledger)
     if not is_path(baseline):
-        raise GatesError(
-            "ledger = true keeps a file next to that of the baseline, which is none; name one, ledger = 'x.jsonl'"
-        )
+        raise GatesError("ledger = true is a file next to the baseline's, which is none; name one: ledger = 'x.jsonl'")
     return f"{os.fspath(baseline)}.ledger.jsonl"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from rankstone.compare.comparison import Comparison
 from rankstone.compare.config import Groups, make_rules
 from rankstone.compare.differences import Experiment
 from rankstone.errors import InputError
-from rankstone.evaluate.variants import Rows, SampleRules, VariantComparison
+from rankstone.evaluate.variants import Past, Rows, SampleRules, VariantComparison
 from rankstone.results.answer import Answer
 from rankstone.results.definition import Definitions, groups_in_order
 from rankstone.results.result import Result
@@ -91,8 +91,9 @@ def compare_samples(
     labels: Sequence[str],
     baseline: str | None,
     clusters: Groups | None,
-    before: Mapping[Hashable, float] | None,
-    rules: Mapping[str, Any],
+    before: Past | None,
+    confidence: float,
+    anytime: bool | int,
 ) -> SamplesComparison:
     """Compare two results as independent samples."""
     if len(systems) != 2:
@@ -108,7 +109,7 @@ def compare_samples(
     samples = {
         label: (_rows(first, label, clusters), _rows(second, label, clusters)) for label in labels if label not in whole
     }
-    options = make_rules({name: rules[name] for name in ("confidence", "anytime")}, names[0], labels)
+    options = make_rules({"confidence": confidence, "anytime": anytime}, names[0], labels)
     tuning = options.tuning if options.anytime else None
     sample_rules = SampleRules(options.confidence, tuning, before)
     definitions = {label: first.definitions[label] for label in samples}

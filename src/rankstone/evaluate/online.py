@@ -655,8 +655,8 @@ class Online(Resumable):
         Warns
         -----
         MergeWarning
-            If feedback came in time, but its list was final in the other Online before the merge; or if the lists of
-            one have left the window by the clock of the other.
+            If feedback came in time, but its list was final in the other Online before the merge; or if all
+            final lists of one have left the window by the clock of the other.
         """
         if not isinstance(other, Online):
             raise InputTypeError(f"an Online merges with another Online, not with {type(other).__name__}")
@@ -680,6 +680,7 @@ class Online(Resumable):
             )
         for list_id in (self._lists.keys() | self._settled_ids) & (more._lists.keys() | more._settled_ids):
             raise InputError(f"list {list_id!r} is in both")
+        settled = set(self._settled_ids), more._settled_ids
         self._settled_ids |= more._settled_ids
         self._counts += more._counts
         self._kind, self._scored = self._kind or more._kind, self._scored or more._scored
@@ -694,7 +695,6 @@ class Online(Resumable):
             if list_id in self._lists:
                 for feedback in self._early.pop(list_id):
                     self._join(self._lists[list_id], *feedback)
-        before = sum(map(len, self._settled)) + sum(map(len, more._settled)) + len(self._lists)
         self._settled += more._settled
         self._count_lost()
         self._go_on(more._clock)
@@ -703,11 +703,11 @@ class Online(Resumable):
             whole = self._whole()
             self._settled = [whole.only(np.argsort(whole.labels["times"], kind="stable"))]
             self._forget(self._end - self.window)
-        lost = before - sum(map(len, self._settled)) - len(self._lists)
-        if lost and apart > self.window + (self.horizon if self._waits else 0):
+        lost = sum(len(ids) for ids in settled if not ids & self._settled_ids)
+        if lost:
             warn(
-                f"{lost:,} lists are lost: the clocks are {apart:,.15g} apart, so those of the earlier one have left "
-                f"the window of {self.window:,.15g}; merge more often, or make window= longer",
+                f"{lost:,} final lists are lost, all of one Online: the clocks are {apart:,.15g} apart, and by the "
+                "later one they have left the window; merge more often, or make window= longer",
                 MergeWarning,
                 stacklevel=4,
             )

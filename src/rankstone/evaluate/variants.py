@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from rankstone.statistics.corrections import adjust
 from rankstone.statistics.paired import Fit
 from rankstone.statistics.two_samples import Moments, cuped, moments, newcombe, per_unit, relative, sample_ratio, welch
 
+Past: TypeAlias = Mapping[Any, float]  # a value from before the experiment, by unit
 FEW = 20  # units, below which an interval is unreliable
 MISMATCH = 0.001  # p of a sample ratio, below which units were lost
 _UP = {"higher": 1, "lower": -1, "neither": 0}
@@ -84,7 +85,7 @@ class SampleRules(NamedTuple):
 
     confidence: float = 0.95
     tuning: float | None = None  # of a confidence sequence; None: one look
-    before: Mapping[Any, float] | None = None  # by unit
+    before: Past | None = None
     expected: Sequence[float] | None = None  # intended proportions of units
 
 

@@ -24,7 +24,7 @@ from rankstone.results.definition import ByMetric, Definition, summarize
 from rankstone.results.schema import stamp
 
 if TYPE_CHECKING:
-    from rankstone.evaluate.variants import VariantComparison
+    from rankstone.evaluate.variants import Past, VariantComparison
 
 Time: TypeAlias = float | str | datetime | np.datetime64  # 1704067200, "2024-01-01T00:00:00", datetime(2024, 1, 1)
 Span: TypeAlias = float | str | timedelta  # 3600, "1h", timedelta(hours=1)
@@ -171,7 +171,7 @@ class WindowResult(ByMetric[Estimate], Readable):
         baseline: Hashable,
         run: Hashable,
         *,
-        before: Mapping[Any, float] | None = None,
+        before: Past | None = None,
         expected: Sequence[float] | None = None,
     ) -> VariantComparison:
         """The difference of each metric between two segments, such as the variants of an A/B test.
@@ -281,7 +281,7 @@ class WindowResult(ByMetric[Estimate], Readable):
         upto = "" if self.end == -math.inf else f" up to {written(self.end, self._kind)}"
         looks = "intervals hold at every look"
         if not self.anytime:
-            looks = "intervals are for one look, at a time that was fixed before; anytime=True makes them hold at every look"
+            looks = "intervals are for one look, at a time that was fixed before; with anytime=True, for every look"
         unused = [f"{name}: {self.counters[name]:,}" for name in UNUSED if self.counters[name]]
         return Answer(
             table_of(columns),
@@ -301,7 +301,7 @@ class WindowLists(NamedTuple):
     left_out: Sequence[str]  # metrics over all lists at once
     weighted: bool
 
-    def places(self, name: Any) -> Ints:
+    def places(self, name: Hashable) -> Ints:
         """The lists of a segment, or of all segments with this value among their keys."""
         if name in self.segments:
             return np.array(self.segments[name], dtype=np.int64)
