@@ -25,6 +25,7 @@ from rankstone.compare.check import CheckResult, GateOutcome
 from rankstone.compare.differences import Difference
 from rankstone.compare.plot_kinds import KINDS
 from rankstone.compare.scores import ModelEntry, Score, Scores, TaskLeaderboard
+from rankstone.compare.winner import Winner
 from rankstone.data.example import Example
 from rankstone.evaluate.accumulate import AccumulatedMeans
 from rankstone.evaluate.confusion import Confusion
@@ -41,7 +42,7 @@ from rankstone.results.result import Account, TieRange, UnjudgedRange
 # What calls return, besides what a module of its own has.
 RESULTS = (
     rs.Result, AccumulatedMeans, Account, TieRange, UnjudgedRange, Definition, rs.Comparison, Difference, Caveat,
-    QueryChanges, QueryChange, Slices, Leaderboard, CheckResult, GateOutcome, Scores, Score, TaskLeaderboard,
+    QueryChanges, QueryChange, Slices, Leaderboard, Winner, CheckResult, GateOutcome, Scores, Score, TaskLeaderboard,
     ModelEntry,
     Explanation, Moves, ConventionDifference, IdentifyResult, IdentifyTable, SampledMetrics, WindowResult, Confusion,
     Example, Plot, Readable,

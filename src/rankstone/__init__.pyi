@@ -36,7 +36,7 @@ from rankstone.evaluate.stream import Stream as Stream
 from rankstone.explain.explain import explain as explain
 from rankstone.explain.identify import identify as identify
 from rankstone.explain.sampled_metrics import sampled_metrics as sampled_metrics
-from rankstone.fusion.fuse import fuse as fuse
+from rankstone.fusion import fuse as fuse
 from rankstone.fusion.pool import pool as pool
 from rankstone.metrics.gains import ndcg as ndcg
 from rankstone.metrics.precision import ap as ap

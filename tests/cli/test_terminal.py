@@ -178,6 +178,11 @@ def example_files(tmp_path, monkeypatch):
     (tmp_path / "results" / "org__a").mkdir(parents=True)
     (tmp_path / "results" / "org__a" / "T1.json").write_text(task_result("T1", 0.5))
     rs.evaluate("qrels.txt", "a.run").write("a.parquet")
+    (tmp_path / "dl19.txt").write_text(TRUTH.replace("q", "10"))
+    for folder in ("runs", "dl19"):
+        (tmp_path / folder).mkdir()
+        for name, item in (("a.run", "b"), ("b.run", "c")):
+            (tmp_path / folder / name).write_text(run_of(item).replace("q", "10"))
 
 
 @pytest.mark.parametrize("line", EXAMPLES)

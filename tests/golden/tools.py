@@ -289,7 +289,32 @@ def opensearch(case):
     return answer(case["tool"], metric, case["truth"], ranked(case["run"]))
 
 
+# -- experiments ---------------------------------------------------------------------------------------------------
+
+
+def growthbook(case):
+    options, of = case["options"], rs.statistics
+    confidence = 1 - options["alpha"]
+    if case["metric"].startswith("halfwidth"):
+        n, tuning = options["n"], options["tuning"]
+        error = options["sd"] / math.sqrt(n)
+        sequence = of.confidence_sequence(0.0, error, n, confidence=confidence, tuning=tuning)
+        ends = sequence.bounds if case["metric"] == "halfwidth_one_sided" else sequence.interval
+        return {"value": float(ends(confidence)[1]), "per_query": None}
+    first, second = (
+        of.moments(n=arm["n"], total=arm["sum"], squares=arm["sum_squares"]) for arm in case["run"].values()
+    )
+    fit, lift = of.welch(first, second), of.relative(first, second)
+    if options["difference_type"] == "relative":
+        fit = fit._replace(mean=np.asarray(lift.mean), error=np.asarray(lift.error))
+    if case["metric"] == "sequential":
+        fit = of.confidence_sequence(fit.mean, fit.error, lift.n, confidence=confidence, tuning=options["tuning"])
+    low, high = map(float, fit.interval(confidence))
+    return {"value": float(fit.mean), "per_query": {"low": low, "high": high, "p": float(fit.p())}}
+
+
 TOOLS = {
+    "growthbook": growthbook,
     "sentence-transformers": sentence_transformers,
     "sentence-transformers-5": sentence_transformers,
     "mteb": mteb,

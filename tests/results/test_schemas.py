@@ -2,6 +2,8 @@
 
 import json
 import math
+import tempfile
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -52,6 +54,31 @@ def online(**options):
     return made
 
 
+def variants():
+    made = rs.Online("rr", by="variant")
+    for number in range(6):
+        made.log_impression(number, ["a", "b"], time=number, variant="AB"[number % 2])
+        made.log_feedback(number, "ab"[number % 3 == 0], time=number)
+    return made
+
+
+class Ledger:
+    """The last line of a ledger."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def to_dict(self):
+        return json.loads(self.path.read_text().splitlines()[-1])
+
+
+def ledger():
+    path = Path(tempfile.mkdtemp()) / "gates.jsonl"
+    gates = {"truth": TRUTH, "baseline": RUN, "candidate": OTHER, "gate": [{"metric": "rr", "at_least": 0.1}]}
+    rs.check(gates, ledger=path)
+    return Ledger(path)
+
+
 def compared(**options):
     return rs.compare(TRUTH, {"old": RUN, "new": OTHER}, METRICS, **options)
 
@@ -65,11 +92,14 @@ SAVED = {
     "result, micro, bounds": lambda: rs.evaluate(TRUTH, RUN, ["precision@2"], averaging="micro", bounds=True),
     "comparison": compared,
     "comparison, margins": lambda: compared(margin={"rr": 0.1}, test="randomization", primary="rr"),
+    "collections": lambda: rs.compare({name: (TRUTH, {"old": RUN, "new": OTHER}) for name in "ab"}, METRICS),
     "check": lambda: checked(not_worse_than=0.1),
     "check, groups": lambda: checked(not_worse_than=0.1, by={"x": 1, "y": 2, "z": 2}, fewest=1),
     "check, lost": lambda: checked(lost_queries=0),
     "check, mean": lambda: checked(at_least=0.1),
     "window": lambda: online().compute(),
+    "variants": lambda: variants().compute().compare("A", "B"),
+    "ledger": ledger,
     "window, segments": lambda: online(by="country").compute(),
     "accumulator": accumulator,
     "accumulator, sums": lambda: accumulator(keep=False),

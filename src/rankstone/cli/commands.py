@@ -45,7 +45,9 @@ COMMANDS = {
     "compare": _command(
         "compare_commands", "compare", "is one run better than another, and how sure is that",
         "rankstone compare qrels.txt bm25=a.run neural=b.run -m ndcg@10\n"
-        "rankstone compare qrels.txt a.run b.run --baseline a --html report.html", runs_after_options=True,
+        "rankstone compare qrels.txt a.run b.run --baseline a --html report.html\n"
+        "rankstone compare robust=qrels.txt,runs/ dl19=dl19.txt,dl19/ --format latex --percent",
+        runs_after_options=True,
     ),
     "check": _command(
         "compare_commands", "check", "may a run replace another, by the gates in a file", "rankstone check gates.toml\n"

@@ -24,8 +24,11 @@ from rankstone.cli.options import (
     usage,
 )
 from rankstone.compare.check import CheckResult, check
+from rankstone.compare.collections import compare_collections
 from rankstone.compare.compare import InputOrigin, judged_rate
-from rankstone.compare.comparison import compare_results
+from rankstone.compare.comparison import Comparison, compare_results
+from rankstone.compare.ledger import SPENDINGS
+from rankstone.compare.paper import MARKINGS
 from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.data.atomic import replacing
 from rankstone.data.files import is_large
@@ -41,7 +44,7 @@ FORMS = [form for form in RESULT_FORMATS if form != "trec"]  # which has no plac
 
 
 # Options of `compare` that its function takes by the same names.
-_RULES = ("test", "correction", "confidence", "margin", "primary", "resamples", "seed", "population")
+_RULES = ("test", "anytime", "correction", "confidence", "margin", "primary", "resamples", "seed", "population")
 
 
 def _canonical(table: Any) -> Callable[[str], str]:
@@ -50,13 +53,19 @@ def _canonical(table: Any) -> Callable[[str], str]:
 
 
 def describe_compare(add: Add) -> None:
-    add("truth", metavar="TRUTH", help="a file, as for evaluate; leave it out before saved results")
+    truth = "a file, as for evaluate; leave it out before saved results. Several collections: NAME=TRUTH,RUN,RUN or "
+    add("truth", metavar="TRUTH", help=f"{truth}NAME=TRUTH,FOLDER each")
     runs = "files, as for evaluate, or results that it saved: -o x.json"
     add("runs", metavar="[NAME=]RUN", nargs="*", help=runs)
     share_input(add)
     add("--baseline", metavar="NAME", help="the run that all others are compared with; else all pairs")
     tests, corrections = f"{', '.join(TESTS)} [default: t]", f"for many comparisons: {', '.join(CORRECTIONS)}"
     add("--test", default="t", type=_canonical(TESTS), choices=TESTS, metavar="NAME", help=tests)
+    add(
+        "--anytime",
+        action="store_true",
+        help="intervals and p-values that hold at every look, while queries keep coming",
+    )
     add("--correction", type=_canonical(CORRECTIONS), choices=CORRECTIONS, metavar="NAME", help=corrections)
     add("--confidence", type=float, default=0.95, metavar="LEVEL", help="of intervals and verdicts [default: 0.95]")
     add(
@@ -76,17 +85,49 @@ def describe_compare(add: Add) -> None:
     add(
         "--resamples",
         type=int,
-        default=100_000,
         metavar="N",
-        help="random sign flips or bootstrap samples [default: 100000]",
+        help="random sign flips [default: 100000, and fewer for more than 1,000 pairs]",
     )
     add("--seed", type=int, default=0, metavar="N", help="random seed [default: 0]")
+    add("--digits", type=int, metavar="N", help="LaTeX: digits after the point [default: 4, and 1 in percent]")
+    add("--percent", action="store_true", help="LaTeX: metrics from 0 to 1 in percent")
+    add("--marks", choices=MARKINGS, metavar="NAME", help=f"LaTeX: {', '.join(MARKINGS)}")
+    add("--caption", metavar="TEXT", help="LaTeX: the caption [default: a sentence on queries, marks and test]")
+    add("--label", metavar="NAME", help="LaTeX: the label, for references")
     share_output(add, FORMS)
+
+
+_LATEX = ("digits", "percent", "marks", "caption", "label")
 
 
 def run_compare(arguments: argparse.Namespace) -> None:
     """Compare what the words name, and print or write the answer."""
     form = form_of(arguments.output, arguments.shown, FORMS)
+    options = {name: value for name in _LATEX if (value := getattr(arguments, name)) not in (None, False)}
+    if options and form != "latex":
+        raise UsageError(f"--{next(iter(options))} goes with --format latex")
+    collections = _collections([arguments.truth, *arguments.runs])
+    if collections and arguments.html:
+        raise UsageError("--html is a report on one collection")
+    comparison: Comparison
+    if collections:
+        comparison = compare_collections(collections, lambda of, correction: _of_collection(arguments, of, correction),
+                                         arguments.correction)  # fmt: skip
+    else:
+        comparison = _comparison(arguments, bool(arguments.html or (form == "html" and arguments.output)))
+    if arguments.html:
+        with replacing(arguments.html, "html") as stream:
+            stream.write(comparison.report(arguments.title).encode())
+    if options:
+        put(comparison.latex(**options, verbose=arguments.verbose), arguments.output or "-")
+    elif form == "table" and not arguments.output:
+        show(comparison._answer(), arguments)
+    else:
+        write_answer(comparison, arguments.output or "-", form, {})
+
+
+def _comparison(arguments: argparse.Namespace, needs_lists: bool) -> Comparison:
+    """The comparison of the runs; needs_lists: for a report that explains them."""
     truth, files = _files(arguments)
     systems, metrics = _systems(arguments, truth, files)
     if len(systems) < 2:
@@ -95,18 +136,33 @@ def run_compare(arguments: argparse.Namespace) -> None:
     for what in ("by", "clusters"):
         if getattr(arguments, what) is not None:
             rules[what] = groups_by(arguments, getattr(arguments, what), what)
-    needs_lists = arguments.html or (form == "html" and arguments.output)
-    comparison = compare_results(
+    return compare_results(
         systems, metrics, baseline=_baseline(arguments.baseline, files, list(systems)), command=arguments.line,
         origin=_origin(arguments, truth, files) if needs_lists and truth is not None else None, **rules,
     )  # fmt: skip
-    if arguments.html:
-        with replacing(arguments.html, "html") as stream:
-            stream.write(comparison.report(arguments.title).encode())
-    if form == "table" and not arguments.output:
-        show(comparison._answer(), arguments)
-    else:
-        write_answer(comparison, arguments.output or "-", form, {})
+
+
+def _collections(words: Sequence[str]) -> dict[str, list[str]]:
+    """The files of each collection, the truth first, where all words are NAME=TRUTH,RUN or NAME=TRUTH,FOLDER."""
+    collections = {}
+    for word in words:
+        name, _, paths = word.partition("=")
+        parts = paths.split(",")
+        if len(parts) < 2 or os.path.exists(paths):
+            return {}
+        collections[name] = [parts[0], *(path for part in parts[1:] for path in _runs_of(part))]
+    return collections
+
+
+def _runs_of(path: str) -> list[str]:
+    """The files of a folder; a file itself."""
+    return sorted(entry.path for entry in os.scandir(path) if entry.is_file()) if os.path.isdir(path) else [path]
+
+
+def _of_collection(arguments: argparse.Namespace, files: Sequence[str], correction: str) -> Comparison:
+    """The comparison on one collection."""
+    own = {"truth": files[0], "runs": list(files[1:]), "correction": correction}
+    return _comparison(argparse.Namespace(**{**vars(arguments), **own}), False)
 
 
 def _origin(arguments: argparse.Namespace, truth: str, files: Mapping[str, str]) -> InputOrigin | None:
@@ -221,7 +277,8 @@ def _baseline(baseline: str | None, files: Mapping[str, str], names: Sequence[st
 
 _LIMITS = {"not_worse_than": "--not-worse-than", "at_least": "--at-least", "at_most": "--at-most"}
 # Options of `check` that stand in place of a file's keys of the same names.
-_KEYS = ("truth", "baseline", "candidate", "convention", "exclude", "clusters", "confidence", "undecided")
+_KEYS = ("truth", "baseline", "candidate", "convention", "exclude", "clusters", "confidence", "undecided", "ledger",
+         "spending", "candidates")  # fmt: skip
 
 
 def describe_check(add: Add) -> None:
@@ -240,6 +297,14 @@ def describe_check(add: Add) -> None:
     share(add, "--cluster")
     add("--confidence", type=float, metavar="LEVEL", help="of each one-sided test [default: 0.95]")
     add("--undecided", choices=("pass", "warn", "fail"), help="result of an inconclusive gate [default: exit code 4]")
+    add("--ledger", metavar="FILE", help="count how often the truth was used, and by how many candidates")
+    add(
+        "--spending",
+        choices=SPENDINGS,
+        metavar="NAME",
+        help=f"share the level among candidates: {', '.join(SPENDINGS)}",
+    )
+    add("--candidates", type=int, metavar="N", help="how many are planned, for some ways to share")
     share(add, "-v --verbose")
     share(add, "--no-color")
     add("--junit", metavar="FILE", help="write JUnit XML for a build server")

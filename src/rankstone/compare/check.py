@@ -17,10 +17,14 @@ from rankstone.compare.compare import InputOrigin, compare
 from rankstone.compare.comparison import Comparison
 from rankstone.compare.differences import Difference, within
 from rankstone.compare.gates import Gate, Gates, read_gates
+from rankstone.compare.ledger import LedgerEntry, add_entry, ledger_path, next_entry
 from rankstone.compare.pairing import codes_of
 from rankstone.data.files import is_path
 from rankstone.errors import GatesError, InputError
 from rankstone.evaluate.result_file import is_result, read_result
+from rankstone.evaluate.variants import VariantComparison
+from rankstone.evaluate.windows import WindowResult
+from rankstone.metrics.registry import parse_one
 from rankstone.results.answer import Answer, number, signed
 from rankstone.results.definition import groups_in_order, summarize
 from rankstone.results.result import Result
@@ -44,10 +48,11 @@ def check(gates: Path | Mapping[str, Any], **over: Any) -> CheckResult:
     ----------
     gates : str, PathLike or dict
         A TOML file, or a dict with the same keys: `truth`, `baseline` and `candidate` (runs or results), `metrics`,
-        `convention`, `choices`, `columns`, `exclude`, `clusters`, `weights`, `confidence`, `undecided`, and `gate`, a
-        list of dicts. A gate has a `metric`, a `severity` ("fail" or "warn"), and one of `not_worse_than` (in the
-        metric's unit, or "2 %" of the baseline's mean; `by` tests each group of at least `fewest` queries),
-        `at_least`, `at_most`, or `lost_queries` with `drop`.
+        `convention`, `choices`, `columns`, `exclude`, `clusters`, `weights`, `confidence`, `undecided`, `anytime`,
+        `ledger`, `spending`, `candidates`, and `gate`, a list of dicts. The candidate may also be a window of
+        `rs.Online`, or `window.compare("A", "B")`, which has both sides. A gate has a `metric`, a `severity` ("fail" or
+        "warn"), and one of `not_worse_than` (in the metric's unit, or "2 %" of the baseline's mean; `by` tests each
+        group of at least `fewest` queries), `at_least`, `at_most`, or `lost_queries` with `drop`.
     **over
         Keys that replace those of the file.
 
@@ -56,7 +61,10 @@ def check(gates: Path | Mapping[str, Any], **over: Any) -> CheckResult:
     CheckResult
         With `passed`, `verdict` and `exit_code`. `not_worse_than` is a one-sided non-inferiority test at the given
         `confidence`, with Holm's correction over groups: passed, failed or inconclusive. The other gates compare the
-        means themselves. `undecided` ("pass", "warn" or "fail") is the effect of inconclusive gates.
+        means themselves. `undecided` ("pass", "warn" or "fail") is the effect of inconclusive gates. `anytime` makes
+        tests hold at every look. `ledger` (a file, or True for one next to the baseline's) counts how often the truth
+        was used and by how many candidates; `spending` is the rule that keeps the level for all of them: "none",
+        "harmonic", "geometric", or for planned `candidates` "bonferroni", "pocock" or "obrien_fleming".
 
     Raises
     ------
@@ -71,10 +79,23 @@ def check(gates: Path | Mapping[str, Any], **over: Any) -> CheckResult:
     True
     """
     options = read_gates(gates, over)
+    if isinstance(options.candidate, (WindowResult, VariantComparison)):
+        return CheckResult([_of_window(gate, options) for gate in options.gate], options, options.candidate, None)
     truth = InputOrigin(options.truth, {}, _how(options))
     results, comparison = _evaluated(options, truth)
+    inputs: Mapping[str, str] = {}
+    path, entry = "", None
+    if options.ledger:
+        inputs = results["candidate"]._measurement.inputs
+        path = ledger_path(options.ledger, options.baseline)
+        entry = next_entry(path, inputs, 1 - options.confidence, options.spending, options.candidates)
+        options = replace(options, confidence=1 - entry.level)
     checker = _Checker(options, truth, results["candidate"], comparison)
-    return CheckResult([checker.outcome(gate) for gate in options.gate], options, results["candidate"], comparison)
+    outcomes = [checker.outcome(gate) for gate in options.gate]
+    answer = CheckResult(outcomes, options, results["candidate"], comparison, entry)
+    if entry is not None:
+        add_entry(path, inputs, entry, answer.verdict)
+    return answer
 
 
 # -- evaluation --------------------------------------------------------------------------------------------
@@ -97,7 +118,7 @@ def _evaluated(options: Gates, truth: InputOrigin) -> tuple[dict[str, Result], C
     if len(fresh) == 2:
         comparison = compare(
             options.truth, fresh, options.labels, baseline="baseline", confidence=options.confidence, clusters=clusters,
-            weights=_weights(options, truth), **_how(options),
+            anytime=options.anytime, weights=_weights(options, truth), **_how(options),
         )  # fmt: skip
         return {side: several[0] for side, several in comparison._experiment.paired.systems.items()}, comparison
     _check_present(options, saved)
@@ -108,7 +129,8 @@ def _evaluated(options: Gates, truth: InputOrigin) -> tuple[dict[str, Result], C
         return results, None
     common = [label for label in options.labels if all(label in result for result in results.values())]
     return results, compare(
-        results, metrics=common, baseline="baseline", confidence=options.confidence, clusters=clusters
+        results, metrics=common, baseline="baseline", confidence=options.confidence, clusters=clusters,
+        anytime=options.anytime,
     )  # fmt: skip
 
 
@@ -166,9 +188,9 @@ def not_worse(of: Difference, margin: float, confidence: float) -> tuple[str, fl
     """
     verdict = verdict_of(*one_sided(of, margin), confidence)
     needed = None
-    if verdict == INCONCLUSIVE and margin and of.error:
+    if verdict == INCONCLUSIVE and margin and of.error and not of.is_anytime:
         needed = of.sample_size(margin if of.direction < 0 else -margin, one_sided=True)
-    return verdict, *of.interval(2 * confidence - 1), needed
+    return verdict, *of.bounds_at(confidence), needed
 
 
 @dataclass(frozen=True)
@@ -335,9 +357,7 @@ class _Checker:
     def _of_mean(self, gate: Gate) -> GateOutcome:
         mean, label = self.candidate[gate.metric], gate.metric
         limit = float(gate.at_least if gate.at_least is not None else gate.at_most)  # type: ignore[arg-type]
-        close = _CLOSE * max(abs(limit), 1.0)
-        is_met = mean >= limit - close if gate.at_least is not None else mean <= limit + close
-        verdict = INCONCLUSIVE if math.isnan(mean) else PASSED if is_met else FAILED
+        verdict = _met(gate, mean)
         clusters = self._groups(self.options.clusters, self.candidate.queries, "clusters")
         try:
             low, high, *_ = self.candidate.interval(label, self.options.confidence, clusters=clusters)
@@ -393,12 +413,12 @@ class _Checker:
         verdicts = {at: verdict_of(good, bad, confidence) for at, (good, bad) in zip(tested, p.tolist(), strict=True)}
         groups = tuple(
             GroupOutcome(names[at], part.queries, part.first, part.second, part.difference,
-                         *part.interval(2 * confidence - 1), margins[at], verdicts[at])
+                         *part.bounds_at(confidence), margins[at], verdicts[at])
             if (part := tested.get(at)) else GroupOutcome(names[at], parts[at].queries if at in parts else sizes[at])
             for at in order
         )  # fmt: skip
         verdict = next((verdict for verdict in _VERDICTS if verdict in verdicts.values()), INCONCLUSIVE)
-        return _outcome(gate, of, verdict, gate.margin(of.first), *of.interval(2 * confidence - 1), groups=groups)
+        return _outcome(gate, of, verdict, gate.margin(of.first), *of.bounds_at(confidence), groups=groups)
 
 
 def _outcome(
@@ -408,6 +428,53 @@ def _outcome(
         gate.metric, gate.rule, verdict, gate.severity, of.first, of.second, of.difference, low, high, limit,
         of.queries, caveats=of.caveats, **more,
     )  # fmt: skip
+
+
+# -- of served lists -----------------------------------------------------------------------------------------
+
+
+def _of_window(gate: Gate, options: Gates) -> GateOutcome:
+    """The outcome of a gate on a window of served lists, or on two variants."""
+    candidate = options.candidate
+    if gate.metric not in candidate.definitions:
+        raise GatesError(f"the window has no {gate.metric}; it has {', '.join(candidate.definitions)}")
+    if gate.lost_queries is not None or gate.by is not None:
+        raise GatesError(f"{gate.metric} {gate.rule}: is about queries that both sides have, not about a window")
+    if options.ledger:
+        raise GatesError("ledger is about a truth; a window has new users each time")
+    if isinstance(candidate, WindowResult):
+        if gate.compares:
+            raise GatesError(f"{gate.metric} {gate.rule}: compares; give candidate=window.compare('A', 'B')")
+        of = candidate[gate.metric]
+        return GateOutcome(
+            gate.metric, gate.rule, _met(gate, of.mean), gate.severity, math.nan, of.mean, math.nan, of.low, of.high,
+            float(gate.at_least if gate.at_least is not None else gate.at_most), of.lists, is_mean=True,  # type: ignore[arg-type]
+        )  # fmt: skip
+    pair = candidate[gate.metric]
+    count, numbers = pair.first_units + pair.second_units, (pair.first, pair.second, pair.difference)
+    caveats = tuple(Caveat("variants", sentence) for sentence in candidate.caveats)
+    if not gate.compares:
+        limit = float(gate.at_least if gate.at_least is not None else gate.at_most)  # type: ignore[arg-type]
+        return GateOutcome(gate.metric, gate.rule, _met(gate, pair.second), gate.severity, *numbers, math.nan, math.nan,
+                           limit, count, caveats=caveats, is_mean=True)  # fmt: skip
+    margin, fit = gate.margin(pair.first), candidate.fit(gate.metric)
+    verdict, low, high = INCONCLUSIVE, math.nan, math.nan
+    if fit is not None:
+        lower = parse_one(gate.metric).declaration.better == "lower"
+        sides = (fit.below(margin), fit.above(margin)) if lower else (fit.above(-margin), fit.below(-margin))
+        verdict = verdict_of(float(sides[0]), float(sides[1]), options.confidence)
+        low, high = map(float, fit.bounds(options.confidence))
+    return GateOutcome(
+        gate.metric, gate.rule, verdict, gate.severity, *numbers, low, high, margin, count, caveats=caveats
+    )
+
+
+def _met(gate: Gate, mean: float) -> str:
+    """Whether a mean is on the right side of a limit."""
+    limit = float(gate.at_least if gate.at_least is not None else gate.at_most)  # type: ignore[arg-type]
+    close = _CLOSE * max(abs(limit), 1.0)
+    is_met = mean >= limit - close if gate.at_least is not None else mean <= limit + close
+    return INCONCLUSIVE if math.isnan(mean) else PASSED if is_met else FAILED
 
 
 # -- all of them ---------------------------------------------------------------------------------------------
@@ -428,18 +495,26 @@ class CheckResult(Records[GateOutcome]):
         The result of the candidate.
     comparison : Comparison or None
         The comparison with the baseline, if there is one.
+    ledger : LedgerEntry or None
+        How often this truth was used, and what the verdict is still worth; with a `ledger`.
     """
 
     _names = ("metric", "rule", "verdict", "severity", "baseline", "candidate", "difference", "low", "high", "limit",
               "queries")  # fmt: skip
 
     def __init__(
-        self, outcomes: Sequence[GateOutcome], options: Gates, candidate: Result, comparison: Comparison | None
+        self,
+        outcomes: Sequence[GateOutcome],
+        options: Gates,
+        candidate: Result | WindowResult | VariantComparison,
+        comparison: Comparison | None,
+        ledger: LedgerEntry | None = None,
     ) -> None:
         self.outcomes = self._records = tuple(outcomes)
         self.undecided, self.confidence = options.undecided, options.confidence
-        self.candidate, self.comparison = candidate, comparison
-        self._definitions = {label: candidate.definitions[label] for label in options.labels if label in candidate}
+        self.candidate, self.comparison, self.ledger = candidate, comparison, ledger
+        definitions = candidate.definitions
+        self._definitions = {label: definitions[label] for label in options.labels if label in definitions}
 
     def __getitem__(self, at: int) -> GateOutcome:
         return self.outcomes[at]
@@ -487,12 +562,12 @@ class CheckResult(Records[GateOutcome]):
 
     def _notes(self) -> list[str]:
         lines = list(dict.fromkeys(f"{outcome.metric}: {line}" for outcome in self for line in outcome.notes))
-        percent = f"{100 * self.confidence:g} %"
+        percent = f"{100 * self.confidence:.6g} %"
         if self.comparison is not None:
             for label in self.comparison.metrics:
                 if label not in {outcome.metric for outcome in self}:
                     of = self.comparison["candidate", label]
-                    low, high = map(signed, of.interval(2 * self.confidence - 1))
+                    low, high = map(signed, of.bounds_at(self.confidence))
                     change = f"{number(of.first)} to {number(of.second)}: {signed(of.difference)}"
                     lines.append(f"{label}, without a gate: {change} ({low} {high})")
             lines += general_caveats(self.comparison._experiment)
@@ -501,7 +576,7 @@ class CheckResult(Records[GateOutcome]):
             lines.append(f"in brackets: one-sided {percent} confidence bounds of the difference{holm}")
         if any(outcome.is_mean for outcome in self):
             lines.append(f"in brackets after a mean: its {percent} confidence interval, for information only")
-        return lines
+        return lines if self.ledger is None else [*lines, self.ledger.sentence]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the verdict, the exit code and the outcome of each gate."""
@@ -511,6 +586,7 @@ class CheckResult(Records[GateOutcome]):
             "exit_code": self.exit_code,
             "undecided": self.undecided,
             "confidence": self.confidence,
+            "ledger": None if self.ledger is None else asdict(self.ledger),
             "gates": [outcome.to_dict() for outcome in self],
             "notes": list(self._answer().notes),
             "definitions": {label: definition.to_dict() for label, definition in self._definitions.items()},

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankstone import statistics
 from rankstone.compare.caveats import UNCUT
-from rankstone.compare.comparison import Comparison, compare_results, compare_systems
+from rankstone.compare.comparison import Comparison, compare_results, compare_systems, named_results
 from rankstone.compare.config import Groups, Test
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
@@ -29,6 +29,7 @@ from rankstone.metrics.registry import ByName, Value, parse_all, parse_one
 from rankstone.results.result import Result
 
 if TYPE_CHECKING:
+    from rankstone.evaluate.variants import Past
     from rankstone.typing import (
         Array,
         CatalogueLike,
@@ -53,6 +54,7 @@ def compare(
     *,
     baseline: str | None = None,
     test: Test = "t",
+    anytime: bool | int = False,
     correction: str | None = None,
     confidence: float = 0.95,
     margin: float | Mapping[str, float] | None = None,
@@ -60,7 +62,7 @@ def compare(
     clusters: str | Groups | None = None,
     weights: Weights | None = None,
     primary: Metrics | None = None,
-    resamples: int = 100_000,
+    resamples: int | None = None,
     seed: int = 0,
     population: int | None = None,
     convention: str | Convention = "rankstone",
@@ -78,6 +80,8 @@ def compare(
     history: Truth | None = None,
     reference: Run | None = None,
     bounds: bool = False,
+    independent: bool = False,
+    before: Past | None = None,
     threads: int = 0,
     **choices: Value,
 ) -> Comparison:
@@ -89,7 +93,8 @@ def compare(
     Parameters
     ----------
     truth : dict, table, file or dict of Result, optional
-        The truth, as in `rs.evaluate`. Without `runs`: results by name, new ones or from `rs.read_result`.
+        The truth, as in `rs.evaluate`. Without `runs`: results by name, new ones or from `rs.read_result`; or several
+        collections, `{"robust": (truth, runs), "dl19": (truth, runs)}`, followed by the metrics.
     runs : dict or list of files, optional
         Runs by name, as in `rs.evaluate`. A list of runs under one name is one system: its seeds, or its folds.
     metrics : str, Metric or list, optional
@@ -99,6 +104,9 @@ def compare(
     test : str or callable, default "t"
         One of `rs.statistics.TESTS`: "t" (paired t-test), "randomization" (sign flips), "wilcoxon" or "sign"; or a
         function of the values of two runs that returns p.
+    anytime : bool or int, default False
+        Intervals and p-values that hold at every look, while queries keep coming: asymptotic confidence sequences,
+        narrowest at 500 queries, or at the number that is given.
     correction : str, optional
         One of `rs.statistics.CORRECTIONS`, for the number of runs and metrics. By default "holm" with a baseline and
         "westfall_young" for all pairs.
@@ -114,8 +122,9 @@ def compare(
         Weight of each query, for weighted means; as in `rs.evaluate`.
     primary : str, Metric or list, optional
         Metrics that get a verdict and count for the correction; by default all.
-    resamples : int, default 100000
-        Number of random sign patterns, for tests and corrections that resample.
+    resamples : int, optional
+        Number of random sign patterns, for tests and corrections that resample: 100,000, and for more than 1,000 pairs
+        of runs and metrics fewer, but at least 10,000.
     seed : int, default 0
         Random seed.
     population : int, optional
@@ -151,6 +160,12 @@ def compare(
         A reference run, for metrics such as serendipity.
     bounds : bool, default False
         Also compute the lowest and highest difference over all grades of the unjudged items, `difference.bounds`.
+    independent : bool, default False
+        The two runs have different queries, such as the users of two variants of an A/B test: Welch's test instead of
+        a paired one.
+    before : mapping, optional
+        With `independent`: a value from before the experiment for each query, or cluster, which explains a part of the
+        variance (CUPED).
     threads : int, default 0
         Number of threads; 0 uses all cores. Results do not depend on it.
     **choices
@@ -159,6 +174,8 @@ def compare(
     Returns
     -------
     Comparison
+        Of several collections a `CollectionsComparison`, with the difference on each of them and on all; of independent
+        samples a `SamplesComparison`.
 
     Examples
     --------
@@ -176,8 +193,28 @@ def compare(
     rules: dict[str, Any] = {
         "baseline": baseline, "by": by, "clusters": clusters, "test": test, "correction": correction,
         "confidence": confidence, "margin": margin, "primary": primary, "resamples": resamples, "seed": seed,
-        "population": population, "threads": threads,
+        "population": population, "threads": threads, "anytime": anytime or None,
     }  # fmt: skip
+    if before is not None and not independent:
+        raise InputTypeError("before= goes with independent=True: queries of paired runs are their own past")
+    if _is_collections(truth):
+        from rankstone.compare.collections import compare_collections  # which few calls need
+
+        if runs is not None and metrics is not None:
+            raise InputTypeError("runs= are in the collections: rs.compare({'robust': (truth, runs), ...}, metrics)")
+        wanted: Any = metrics if runs is None else runs
+        more: Any = {**rules, **inputs, **side, "exclude_from_truth": exclude_from_truth, **choices}
+
+        def of_one(collection: Any, correction: str) -> Comparison:
+            options: Any = {**more, "correction": correction, "convention": convention, "weights": weights}
+            return compare(collection[0], collection[1], wanted, **options, bounds=bounds)
+
+        return compare_collections(truth, of_one, correction)  # type: ignore[arg-type]
+    if runs is None and independent:
+        from rankstone.compare.samples import compare_samples
+
+        systems, labels = named_results(truth, metrics)
+        return compare_samples(systems, labels, baseline, clusters, before, confidence, anytime)
     if runs is None:
         return compare_results(
             truth, metrics, **rules, **inputs, **side, weights=weights, bounds=bounds or None, **choices
@@ -194,6 +231,12 @@ def compare(
     side = side_info_arguments(side_info, None if side_info is None else side_info.reference, catalogue)
     origin = InputOrigin(truth, named, {**inputs, **side, "convention": convention, "threads": threads, **choices})
     systems = origin.evaluate(metrics, weights, bounds)
+    if independent:
+        from rankstone.compare.samples import compare_samples
+
+        own: Any = origin.column(clusters) if isinstance(clusters, str) else clusters
+        labels = [plan.label for plan in plans]
+        return compare_samples(systems, labels, baseline, own, before, confidence, anytime)
     return compare_systems(systems, [plan.label for plan in plans], origin=origin, **rules)
 
 
@@ -295,6 +338,15 @@ def judged_rate(metrics: Metrics, convention: str | Convention, choices: ByName)
     plans = make_plans(metrics, convention, choices)
     cuts = {plan.arguments.get("k") or UNCUT for plan in plans if plan.metric.declaration.kind == "ranking"}
     return [label for k in sorted(cuts) if (label := f"judged@{k}") not in {plan.label for plan in plans}]
+
+
+def _is_collections(truth: object) -> bool:
+    """Whether it is a truth and runs per collection: `{"robust": (truth, runs), ...}`."""
+    return isinstance(truth, Mapping) and bool(truth) and all(
+        isinstance(pair, tuple) and len(pair) == 2 and not isinstance(pair[0], Result)
+        and (isinstance(pair[1], Mapping) or (isinstance(pair[1], list) and all(map(is_path, pair[1]))))
+        for pair in truth.values()
+    )  # fmt: skip
 
 
 def _named(runs: Any) -> dict[str, tuple[Any, ...]]:

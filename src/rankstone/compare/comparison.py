@@ -16,10 +16,12 @@ from rankstone.compare.breakdown import (
     slices_of,
 )
 from rankstone.compare.caveats import Caveat
-from rankstone.compare.config import Groups, Rules, make_rules
+from rankstone.compare.config import RESAMPLES, Groups, Rules, make_rules
 from rankstone.compare.differences import Difference, Experiment
 from rankstone.compare.pairing import Paired
-from rankstone.compare.summary import answer_of, headline_of
+from rankstone.compare.paper import Paper
+from rankstone.compare.summary import answer_of, headline_of, paper_of
+from rankstone.compare.winner import Winner
 from rankstone.errors import InputError, InputTypeError
 from rankstone.metrics.registry import Value, parse_all
 from rankstone.results.answer import Answer, queries
@@ -149,6 +151,11 @@ class Comparison(Records[Difference]):
         label = self.metrics[0] if metric is None else label_of(metric, self._experiment.samples)
         return leaderboard_of(self._experiment, label)
 
+    @property
+    def winner(self) -> Winner:
+        """The run with the best mean, what to expect of it on new queries, and which others may be better."""
+        return self._experiment.winner
+
     def plot(self, kind: str, *key: str, by: str | Groups | None = None) -> Plot:
         """A plot of the comparison, with its numbers in `.data`.
 
@@ -233,6 +240,46 @@ class Comparison(Records[Difference]):
         ends = ("lowest", "highest") if self._experiment.paired.is_bounded else ()
         return {**super()._columns(), **{name: [getattr(of.bounds, name) for of in self] for name in ends}}
 
+    def latex(
+        self,
+        *,
+        digits: int | None = None,
+        caption: str | None = None,
+        label: str | None = None,
+        percent: bool = False,
+        marks: str | None = None,
+        names: Mapping[str, str] | None = None,
+        verbose: bool = False,
+    ) -> str:
+        """The means as a table of a paper: the best bold, the second best underlined, significance marked (booktabs).
+
+        Parameters
+        ----------
+        digits : int, optional
+            Digits after the point; by default 4, and 1 in percent.
+        caption : str, optional
+            The caption, in LaTeX; by default one sentence on the queries, the marks and the test.
+        label : str, optional
+            The label, for references.
+        percent : bool, default False
+            Print metrics from 0 to 1 in percent.
+        marks : str, optional
+            "daggers" (against the baseline), "superscripts" (all pairs: the letters of the runs that a run is
+            significantly better than, as ranx prints them) or "none".
+        names : dict, optional
+            Names of metrics, in LaTeX: `{"ap": "AP"}`. By default those of papers: MAP, MRR, nDCG@10.
+        verbose : bool, default False
+            Put the definitions of the metrics into the caption.
+
+        Returns
+        -------
+        str
+        """
+        return self._paper().table(digits, caption, label, percent, marks, names).render(verbose)
+
+    def _paper(self) -> Paper:
+        return paper_of(self._experiment)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: options, means, differences with their caveats, and definitions."""
         data, rules = self._experiment, self._experiment.rules
@@ -297,9 +344,8 @@ def compare_results(results: object, metrics: Metrics | None = None, **options: 
     for name, value in options.items():
         if name not in (*Rules._fields, *_OPTIONS) and value is not None:
             raise InputTypeError(f"{name}= goes with a truth and runs; these results are already evaluated")
-    systems = _results_by_name(results)
+    systems, labels = named_results(results, metrics)
     (name, (first, *_)), *_ = systems.items()
-    labels = _shared([result for several in systems.values() for result in several], metrics)
     for other, several in systems.items():
         for result in several:
             if result is first:
@@ -308,6 +354,12 @@ def compare_results(results: object, metrics: Metrics | None = None, **options: 
                 _check_same_definition(first, result, label, (name, other))
             _check_same_truth(first, result, (name, other))
     return compare_systems(systems, labels, **{name: value for name, value in options.items() if value is not None})
+
+
+def named_results(results: object, metrics: Metrics | None) -> tuple[dict[str, tuple[Result, ...]], list[str]]:
+    """Results by name, and the metrics to compare."""
+    systems = _results_by_name(results)
+    return systems, _shared([result for several in systems.values() for result in several], metrics)
 
 
 def _check_same_definition(first: Result, other: Result, label: str, names: tuple[str, str]) -> None:
@@ -338,6 +390,10 @@ def _check_same_truth(first: Result, other: Result, names: tuple[str, str]) -> N
     raise InputError("the truths differ: the same queries, but with other grades")
 
 
+_FLIPS, _FEWEST = (
+    100_000_000,
+    10_000,
+)  # signs of all pairs together, and samples at least, where resamples= is not given
 _OPTIONS = ("baseline", "by", "clusters", "origin", "command")
 
 
@@ -364,6 +420,9 @@ def compare_systems(
     for name in (name for name, results in systems.items() if not results):
         raise InputError(f"run {name!r} is an empty sequence; pass a run, or several of one system")
     options = make_rules(rules, baseline, labels)
+    if rules.get("resamples") is None:  # of many pairs each sample takes longer
+        pairs = len(labels) * (len(names) - 1 if baseline is not None else len(names) * (len(names) - 1) // 2)
+        options = options._replace(resamples=max(min(RESAMPLES, _FLIPS // pairs), _FEWEST))
     clusters, by = (_column(origin, groups, name) for groups, name in ((clusters, "clusters"), (by, "by")))
     paired = Paired(systems, clusters)
     for trait, value in (("clusters", clusters), ("population", options.population)):

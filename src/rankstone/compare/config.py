@@ -11,13 +11,14 @@ from rankstone.errors import Advice, Hint, InputError, InputTypeError
 from rankstone.metrics.registry import parse_all
 from rankstone.results.definition import label_of
 from rankstone.statistics.corrections import CORRECTIONS, Correction
-from rankstone.statistics.paired import TESTS, PairedTest, canonical_name, find_test, name_of
+from rankstone.statistics.paired import TESTS, TUNING, PairedTest, canonical_name, find_test, name_of
 
 Test: TypeAlias = str | Callable[[Floats, Floats], float]  # one of `TESTS`, or a function of two runs' values to p
 Groups: TypeAlias = Mapping[Any, Hashable] | Sequence[Hashable]  # group per query: by id, or in the order of queries
 
 
 _WHOLE = {"resamples": " from 1", "seed": "", "population": " of queries", "threads": ""}  # options, and which numbers
+RESAMPLES = 100_000
 
 
 class Rules(NamedTuple):
@@ -28,10 +29,16 @@ class Rules(NamedTuple):
     confidence: float = 0.95
     margin: float | Mapping[str, float] | None = None
     primary: tuple[str, ...] | None = None  # metrics with a verdict; None: all
-    resamples: int = 100_000
+    resamples: int = RESAMPLES
     seed: int = 0
     population: int | None = None
     threads: int = 0
+    anytime: bool | int = False  # whether intervals hold at every look; a number: of queries where they are narrowest
+
+    @property
+    def tuning(self) -> float:
+        """The number of queries at which the intervals of a confidence sequence are narrowest."""
+        return TUNING if isinstance(self.anytime, bool) else self.anytime
 
     @property
     def level(self) -> float:
@@ -78,14 +85,26 @@ def default_correction(baseline: str | None) -> str:
 def make_rules(keywords: Mapping[str, Any], baseline: str | None, metrics: Sequence[str]) -> Rules:
     """The keywords of `rs.compare`, checked, with names of earlier versions replaced."""
     options = {name: value for name, value in keywords.items() if value is not None}
+    anytime = options.get("anytime", False)
+    if not isinstance(anytime, Integral) or anytime < 0:
+        raise InputError(Advice(Hint("anytime", anytime), "; give True, or the number of queries to be narrowest at"))
+    if anytime:
+        if options.get("test", "t") not in ("t", "anytime"):
+            raise InputError(f"anytime={anytime!r} is a test of its own; leave out test={name_of(options['test'])!r}")
+        options["test"] = "anytime"
+    default = default_correction(baseline)
+    if options.get("test") == "anytime" and not CORRECTIONS[default].anytime:
+        default = "holm"
     for name, table in (("test", TESTS), ("correction", CORRECTIONS)):
         if isinstance(options.get(name), str):
             options[name] = canonical_name(options[name], table)
-    rules, labels = Rules(**{"correction": default_correction(baseline), **options}), dict.fromkeys(metrics)
+    rules, labels = Rules(**{"correction": default, **options}), dict.fromkeys(metrics)
     if not callable(rules.test) and not (isinstance(rules.test, str) and rules.test in TESTS):
         raise InputError(f"test={rules.test!r}; choose from {', '.join(map(repr, TESTS))}, or give a function")
     if not isinstance(rules.correction, str) or rules.correction not in CORRECTIONS:
         raise InputError(f"correction={rules.correction!r}; choose from {', '.join(map(repr, CORRECTIONS))}")
+    if rules.paired_test.anytime:
+        rules.require("anytime", "anytime=")
     for name, of in _WHOLE.items():
         if not isinstance(options.get(name, 0), Integral):
             raise InputTypeError(Advice(Hint(name, options[name]), f"; give a whole number{of}"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,15 @@ from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.compare.caveats import Caveat, caveats_of
 from rankstone.compare.config import Groups, Rules
 from rankstone.compare.pairing import Paired, Sample
+from rankstone.compare.winner import Winner, winner_of
 from rankstone.errors import InputError
 from rankstone.metrics.registry import parse_one
 from rankstone.results.definition import Definitions, groups_in_order, label_of
 from rankstone.results.difference_bounds import DifferenceBounds
+from rankstone.statistics.anytime import ConfidenceSequence
 from rankstone.statistics.corrections import Correction, adjusted
-from rankstone.statistics.paired import PairedSample, PairedTest
+from rankstone.statistics.paired import Fit, PairedSample, PairedTest
 from rankstone.statistics.power import Effect, detectable, effect, noncentral_power, sample_size, wins_ties_losses
-from rankstone.statistics.student_t import Student
 
 if TYPE_CHECKING:
     from rankstone.compare.compare import InputOrigin
@@ -92,7 +93,10 @@ class Experiment:
     def tested(self, values: Floats, pairs: Sequence[tuple[int, int]], clusters: Ints | None) -> PairedSample:
         """The input of tests and corrections."""
         rules = self.rules
-        return PairedSample(values, pairs, clusters, rules.population, rules.resamples, rules.seed, rules.threads)
+        return PairedSample(
+            values, pairs, clusters, rules.population, rules.resamples, rules.seed, rules.threads, rules.confidence,
+            rules.tuning,
+        )  # fmt: skip
 
     def stacked(self, labels: Sequence[str], pairs: Sequence[tuple[int, int]]) -> PairedSample:
         """The values of several metrics and all runs as columns, in a canonical order of the queries."""
@@ -112,6 +116,11 @@ class Experiment:
     def differences(self) -> tuple[Difference, ...]:
         """The differences of all metrics and pairs of runs."""
         return tuple(_differences(self))
+
+    @cached_property
+    def winner(self) -> Winner:
+        """The best of the runs."""
+        return winner_of(self)
 
     @cached_property
     def deciding(self) -> int:
@@ -219,7 +228,7 @@ class Difference:
     verdict: str
     direction: int
     _experiment: Experiment = field(repr=False, compare=False)
-    _student: Student = field(repr=False, compare=False)  # of the differences, or of those of logarithms
+    _student: Fit = field(repr=False, compare=False)  # of the differences, or of those of logarithms
     _is_log: bool = field(repr=False, compare=False)
 
     @property
@@ -292,6 +301,28 @@ class Difference:
             return self.low, self.high
         return self.interval(1 - self._level * self.p / self.adjusted)
 
+    def bounds_at(self, confidence: float) -> tuple[float, float]:
+        """The lower and the upper one-sided confidence bound of the difference.
+
+        Parameters
+        ----------
+        confidence : float
+            Confidence level of each.
+
+        Returns
+        -------
+        tuple of two float
+        """
+        low, high = (float(end) for end in self._student.bounds(confidence))
+        return (self._outer(low), self._outer(high)) if self._is_log else (low, high)
+
+    @property
+    def e_value(self) -> float:
+        """Evidence against equal runs, of `anytime=True`: from 20 on they are not equal, at the level of 5 %."""
+        if not isinstance(self._student, ConfidenceSequence):
+            raise InputError("an e-value is of intervals that hold at every look: rs.compare(..., anytime=True)")
+        return float(self._student.e_value())
+
     def above(self, than: float = 0.0) -> float:
         """p-value of the one-sided test that the true difference is above a value.
 
@@ -332,6 +363,7 @@ class Difference:
         -------
         float
         """
+        self._check_planned()
         tested = abs(self._inner(difference))
         if not self.error:
             return 1.0 if tested else self._level
@@ -352,8 +384,9 @@ class Difference:
         float
             In the metric's unit.
         """
+        self._check_planned()
         units = self._units if queries is None else max(round(self._units * queries / self.queries), 2)
-        return self._outer(float(detectable(units, power, self._level)) * self._deviation)
+        return self._outer(_detectable(units, power, self._level) * self._deviation)
 
     def sample_size(self, difference: float, power: float = 0.8, *, one_sided: bool = False) -> int:
         """Number of queries needed to detect a true difference.
@@ -376,6 +409,7 @@ class Difference:
         ValueError
             If the difference is 0.
         """
+        self._check_planned()
         tested = abs(self._inner(difference))
         if not tested:
             raise InputError("no number of queries detects a difference of 0")
@@ -384,6 +418,15 @@ class Difference:
         alternative = "greater" if one_sided else "two-sided"
         units = sample_size(tested / self._deviation, power, self._level, alternative).whole
         return math.ceil(units * self.queries / self._units)
+
+    @property
+    def is_anytime(self) -> bool:
+        """Whether the interval and the p-value hold at every look."""
+        return self._experiment.rules.paired_test.anytime
+
+    def _check_planned(self) -> None:
+        if self.is_anytime:
+            raise InputError("power is of a number of queries that is fixed before; leave out anytime=True to plan it")
 
     @property
     def _level(self) -> float:
@@ -438,6 +481,12 @@ class Difference:
         }
 
 
+@cache
+def _detectable(units: int, power: float, level: float) -> float:
+    """The smallest detectable difference in standard deviations: the same for all runs of a comparison."""
+    return float(detectable(units, power, level))
+
+
 # -- tests, corrections, verdicts ----------------------------------------------------------------------------
 
 
@@ -452,15 +501,16 @@ def _differences(data: Experiment) -> Iterator[Difference]:
         corrected = _p(data, rules.adjustment, {label: paired[label] for label in deciding})
     else:
         corrected = _of_family({label: p[label] for label in deciding}, rules.adjustment)
-    within = _of_family({label: _p_within(data, label, paired[label].student) for label in paired}, rules.adjustment)
+    fits = {label: rules.paired_test.fit(sample) for label, sample in paired.items()}
+    within = _of_family({label: _p_within(data, label, fits[label]) for label in paired}, rules.adjustment)
     for label, sample in data.samples.items():
         adjusted = corrected.get(label, untested[label])
-        for at, of in enumerate(_of_metric(data, sample, pairs, paired[label].student, p[label], adjusted)):
-            yield replace(of, verdict=_verdict(data, of, float(within[label][at])))
+        for at, of in enumerate(_of_metric(data, sample, pairs, fits[label], p[label], adjusted)):
+            yield replace(of, verdict=decided(data, of, float(within[label][at])))
 
 
 def _of_metric(
-    data: Experiment, sample: Sample, pairs: Sequence[tuple[int, int]], of_pairs: Student, p: Floats, adjusted: Floats
+    data: Experiment, sample: Sample, pairs: Sequence[tuple[int, int]], of_pairs: Fit, p: Floats, adjusted: Floats
 ) -> Iterator[Difference]:
     """The differences of one metric, without verdicts."""
     firsts, seconds = (list(side) for side in zip(*pairs, strict=True))
@@ -480,11 +530,11 @@ def _of_metric(
         yield Difference(
             data.names[a], data.names[b], sample.label, first, second, second - first, **numbers_of,
             queries=len(sample.own), verdict="", direction=direction, _experiment=data, _is_log=sample.is_log,
-            _student=Student(of_pairs.mean[at], of_pairs.error[at], of_pairs.freedom),
+            _student=of_pairs._replace(mean=of_pairs.mean[at], error=of_pairs.error[at]),
         )  # fmt: skip
 
 
-def _verdict(data: Experiment, of: Difference, within: float) -> str:
+def decided(data: Experiment, of: Difference, within: float) -> str:
     """The verdict of a difference; within: p-value of the equivalence test."""
     rules, margin = data.rules, data.rules.margin_of(of.metric)
     if not rules.decides(of.metric):
@@ -519,7 +569,7 @@ def _of_family(p: Mapping[str, Floats], correction: Correction) -> dict[str, Flo
     return dict(zip(p, family.reshape(len(p), -1), strict=True))
 
 
-def _p_within(data: Experiment, label: str, of: Student) -> Floats:
+def _p_within(data: Experiment, label: str, of: Fit) -> Floats:
     """p-value of the equivalence test (two one-sided tests); NaN without a margin."""
     margin, sample = data.rules.margin_of(label), data.samples[label]
     if margin is None or not data.rules.decides(label):
@@ -534,10 +584,11 @@ def _p_within(data: Experiment, label: str, of: Student) -> Floats:
 
 
 def within(of: Difference, inside: Bools) -> Difference:
-    """The difference on a subset of the queries, by Student's t; not adjusted, without a verdict."""
+    """The difference on a subset of the queries; not adjusted, without a verdict."""
     data = of._experiment
     sample = data.sample(of.metric, inside)
     pair = data.names.index(of.baseline), data.names.index(of.run)
-    of_pair = PairedSample(sample.values, [pair], sample.clusters).student
+    part_of = replace(data.tested(sample.values, [pair], sample.clusters), population=None)
+    of_pair = data.rules.paired_test.fit(part_of)
     (part,) = _of_metric(data, sample, [pair], of_pair, np.atleast_1d(of_pair.p()), np.full(1, math.nan))
     return part

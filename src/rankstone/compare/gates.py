@@ -11,17 +11,19 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from rankstone.compare.caveats import FEW
+from rankstone.compare.ledger import SPENDINGS
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import make_plans
 from rankstone.data.files import check_path, is_path
 from rankstone.errors import GatesError, is_finite
+from rankstone.evaluate.variants import VariantComparison
 from rankstone.metrics.declaration import unknown_word
 from rankstone.metrics.registry import parse_one
 
 UNDECIDED = ("pass", "warn", "fail")
 SEVERITIES = ("fail", "warn")
 _LIMITS = ("not_worse_than", "at_least", "at_most", "lost_queries")
-_PATHS = ("truth", "baseline", "candidate", "exclude")  # relative to the file that names them
+_PATHS = ("truth", "baseline", "candidate", "exclude", "ledger")  # relative to the file that names them
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*")
 
 
@@ -90,6 +92,10 @@ class Gates:
     weights: Any = None  # a column of the truth, or one weight per query
     undecided: str = "warn"
     confidence: float = 0.95
+    anytime: bool | int = False  # tests that hold at every look
+    ledger: Any = None  # the file of the ledger; True: next to the baseline
+    spending: str = "none"  # how the level is shared among candidates
+    candidates: int | None = None  # how many are planned
 
     @property
     def labels(self) -> list[str]:
@@ -146,7 +152,8 @@ def _gates(values: Mapping[str, Any]) -> Gates:
     if not isinstance(tables, Sequence) or isinstance(tables, str) or not tables:
         raise GatesError("there is no gate; write [[gate]], and under it metric = ... and not_worse_than = ...")
     gates = tuple(_gate(number, table) for number, table in enumerate(tables, start=1))
-    if values.get("baseline") is None and any(gate.compares for gate in gates):
+    has_both = isinstance(values["candidate"], VariantComparison)
+    if values.get("baseline") is None and not has_both and any(gate.compares for gate in gates):
         gate = next(gate for gate in gates if gate.compares)
         raise GatesError(f"{gate.metric} {gate.rule}: there is no baseline, a saved result or a run, to compare with")
     try:
@@ -157,8 +164,15 @@ def _gates(values: Mapping[str, Any]) -> Gates:
     undecided, confidence = _one_of(values, "undecided", UNDECIDED, "warn"), _number(values.get("confidence", 0.95))
     if confidence is None or not 0.5 <= confidence < 1:
         raise GatesError(f"confidence = {values['confidence']!r}; give a number from 0.5 to 1, such as 0.95")
-    more = {name: values[name] for name in ("truth", "baseline", "columns", "exclude", "clusters", "weights")
-            if name in values}  # fmt: skip
+    names = ("truth", "baseline", "columns", "exclude", "clusters", "weights", "anytime", "ledger", "candidates")
+    more = {name: values[name] for name in names if name in values}
+    more["spending"] = _one_of(values, "spending", tuple(SPENDINGS), "none")
+    for name in ("spending", "candidates"):
+        if name in values and not values.get("ledger"):
+            raise GatesError(f"{name} goes with ledger: which candidates were there before")
+    planned = values.get("candidates")
+    if planned is not None and (type(planned) is not int or planned < 1):
+        raise GatesError(f"candidates = {planned!r}; give a whole number from 1")
     return Gates(
         values["candidate"], gates, metrics=labels, convention=convention, choices=choices, undecided=undecided,
         confidence=confidence, **more,

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rankstone.compare.caveats import Caveat
 from rankstone.compare.check import GateOutcome, GroupOutcome
+from rankstone.compare.collections import CollectionDifference
 from rankstone.compare.differences import Difference
+from rankstone.compare.ledger import LedgerEntry
 from rankstone.evaluate import result_file
+from rankstone.evaluate.variants import VariantDifference
 from rankstone.results.definition import DEFINITION
 from rankstone.results.difference_bounds import DifferenceBounds
 from rankstone.results.schema import (
@@ -48,25 +53,34 @@ _COMPARISON = record(
     resamples=_or_none(COUNT), seed=_or_none({"type": "integer"}), means=by_name(by_name(REAL)),
     differences=array(_DIFFERENCE), notes=array(TEXT), definitions=_DEFINITIONS,
 )  # fmt: skip
+_COLLECTIONS = record(
+    correction=TEXT, differences=array(record_of(CollectionDifference)), collections=by_name(OBJECT), notes=array(TEXT)
+)
 _VERDICT: Schema = {"enum": ["passed", "failed", "inconclusive"]}
 _GATE = record_of(
     GateOutcome, verdict=_VERDICT, lost=array(record(query=ID, change=REAL)), groups=array(record_of(GroupOutcome)),
     caveats=_CAVEATS, summary=TEXT, notes=array(TEXT),
 )  # fmt: skip
 _CHECK = record(
-    verdict=_VERDICT, exit_code=COUNT, undecided=TEXT, confidence=REAL, gates=array(_GATE), notes=array(TEXT),
+    verdict=_VERDICT, exit_code=COUNT, undecided=TEXT, confidence=REAL, ledger=_or_none(record_of(LedgerEntry)),
+    gates=array(_GATE), notes=array(TEXT),
     definitions=_DEFINITIONS,
 )  # fmt: skip
 _WINDOW = record(
-    start=REAL, end=REAL, confidence=REAL, estimates=by_name(array(ANY)), counters=by_name(COUNT),
-    definitions=_DEFINITIONS,
+    start=REAL, end=REAL, confidence=REAL, anytime=_or_none(REAL), estimates=by_name(array(ANY)),
+    counters=by_name(COUNT), definitions=_DEFINITIONS,
+)  # fmt: skip
+_LEDGER = record(truth=TEXT, candidate=TEXT, level=REAL, spending=TEXT, verdict=_VERDICT)
+_VARIANTS = record(
+    baseline=TEXT, run=TEXT, confidence=REAL, anytime=FLAG, differences=array(record_of(VariantDifference)),
+    caveats=array(TEXT), definitions=_DEFINITIONS,
 )  # fmt: skip
 
 # -- states --------------------------------------------------------------------------------------------------
 
 
-def _settings(**more: Schema) -> Schema:
-    return record(metrics=array(TEXT), choices=array(TEXT), side_info=array(_TEXT_OR_NONE), **more)
+def _settings(optional: Mapping[str, Schema] | None = None, **more: Schema) -> Schema:
+    return record(optional or {}, metrics=array(TEXT), choices=array(TEXT), side_info=array(_TEXT_OR_NONE), **more)
 
 
 _SUBTOPICS = record(offsets=_COUNTS, subtopic=_COUNTS, grade=_NUMBERS, order=_COUNTS)
@@ -95,8 +109,9 @@ _STREAM = record(
 )  # fmt: skip
 _SEGMENTS: Schema = {"anyOf": [_TEXT_OR_NONE, array(TEXT)]}
 _ONLINE = record(
-    settings=_settings(window=REAL, horizon=REAL, half_life=REAL, by=_SEGMENTS), clock=REAL, times=_TEXT_OR_NONE,
-    scored=FLAG, lists=array(array(ANY)), early=array(array(ANY)), settled=_PARTIAL, counts=by_name(COUNT),
+    settings=_settings({"clusters": TEXT}, window=REAL, horizon=REAL, half_life=REAL, by=_SEGMENTS), clock=REAL,
+    times=_TEXT_OR_NONE, scored=FLAG, lists=array(array(ANY)), early=array(array(ANY)), settled=_PARTIAL,
+    counts=by_name(COUNT),
 )  # fmt: skip
 
 SCHEMAS: dict[str, Schema] = {
@@ -104,8 +119,8 @@ SCHEMAS: dict[str, Schema] = {
     **{
         name: document(name, of)
         for name, of in {
-            "comparison": _COMPARISON, "check": _CHECK, "window": _WINDOW, "accumulator": _ACCUMULATOR,
-            "stream": _STREAM, "online": _ONLINE,
+            "comparison": _COMPARISON, "collections": _COLLECTIONS, "check": _CHECK, "window": _WINDOW,
+            "variants": _VARIANTS, "ledger": _LEDGER, "accumulator": _ACCUMULATOR, "stream": _STREAM, "online": _ONLINE,
         }.items()
     },
 }  # fmt: skip

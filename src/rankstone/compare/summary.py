@@ -10,14 +10,14 @@ import numpy as np
 
 from rankstone.compare.caveats import general_caveats
 from rankstone.compare.differences import Difference, Experiment
+from rankstone.compare.paper import Block, Paper
 from rankstone.plots.marks import printable
-from rankstone.results.answer import Answer, Latex, PaperTable, latex, number, p_value, queries, signed
+from rankstone.results.answer import Answer, number, p_value, queries, signed
 from rankstone.results.definition import Definition, summarize
 
 _MANY = 12  # caveats under a table
 _TEXTS = ("metric", "run", "than", "verdict")  # columns that are not numbers
 _BOUNDS = ("at least", "at most")  # columns of the bounds over unjudged items
-_MARKS = {"better": r"$^{\dagger}$", "worse": r"$^{\ddagger}$"}
 
 
 def answer_of(data: Experiment, slices: Answer | None) -> Answer:
@@ -35,7 +35,7 @@ def answer_of(data: Experiment, slices: Answer | None) -> Answer:
         later=(*_BOUNDS, "p", "better", "same", "worse"),
         below=() if slices is None else (slices,),
         tips={definition.metric: definition.cite for definition in definitions},
-        paper=_paper(data, defined, origin),
+        paper=paper_of(data).table(),
         more="print(comparison.definitions)",
     )
 
@@ -183,7 +183,9 @@ def method_of(data: Experiment) -> list[str]:
     random = f" ({rules.resamples:,} sign flips, seed {rules.seed})" if rules.is_random else ""
     clusters = f" in {int(paired.clusters.max()) + 1:,} clusters" if paired.clusters is not None else ""
     lines = [f"{count}{clusters}; {test.words}{correction}{random}"]
-    if test.has_interval and not test.is_student:
+    if test.anytime:
+        lines.append(f"intervals and p hold at every look; they are narrowest at {rules.tuning:,.0f} queries")
+    elif test.has_interval and not test.is_student:
         lines.append("intervals: Student's t, of the mean difference")
     if paired.unpaired:
         lines.append(f"{paired.unpaired:,} queries that not all runs have are left out")
@@ -198,7 +200,7 @@ def detectable_of(data: Experiment) -> list[str]:
     """The smallest detectable differences, per metric; a range where there are several pairs of runs."""
     by_metric: dict[str, list[float]] = {}
     for of in data.differences:
-        if of.verdict and math.isfinite(of.low) and of.error > 0:
+        if of.verdict and math.isfinite(of.low) and of.error > 0 and not of.is_anytime:
             by_metric.setdefault(of.metric, []).append(of.detectable())
     if not by_metric:
         return []
@@ -261,22 +263,15 @@ def _only(labels: Sequence[str], every: Sequence[str]) -> str:
 # -- for a paper ---------------------------------------------------------------------------------------------
 
 
-def _paper(data: Experiment, defined: Sequence[str], origin: str) -> PaperTable:
-    sentences = [f"Means of {method_of(data)[0]}.", "Bold: the best mean, and those equal to it as printed."]
-    if data.baseline is not None:
-        level = f"p at most {data.rules.level:.3g}"
-        sentences.append(f"A dagger: better than {data.baseline} ({level} after correction), a double dagger: worse.")
-    verdicts = {} if data.baseline is None else {(of.run, of.metric): of.verdict for of in data.differences}
-    body = []
-    for at, name in enumerate(data.names):
-        cells = [_mean(data, label, at) + _MARKS.get(verdicts.get((name, label), ""), "") for label in data.labels]
-        body.append([latex(name), *map(Latex, cells)])
-    return PaperTable(["run", *data.labels], body, " ".join(sentences), [f"{line}." for line in defined], f"{origin}.")
-
-
-def _mean(data: Experiment, label: str, at: int) -> str:
-    """A run's mean, in bold if none is better."""
-    means, direction = data.samples[label].means, data.directions[label]
-    cell = number(means[at])
-    is_best = bool(direction) and cell == number(means[int(np.argmax(direction * means))])
-    return rf"\textbf{{{latex(cell)}}}" if is_best else latex(cell)
+def paper_of(data: Experiment) -> Paper:
+    """The table of a paper."""
+    *defined, origin = summarize(list(data.definitions.values()))
+    method, *_ = method_of(data)
+    count, _, test = method.partition("; ")
+    means = {label: sample.means.tolist() for label, sample in data.samples.items()}
+    block = Block(
+        "", {label: dict(zip(data.names, values, strict=True)) for label, values in means.items()}, data.directions,
+        {(of.baseline, of.run, of.metric): of.verdict for of in data.differences},
+    )  # fmt: skip
+    level = f"{test}, p at most {data.rules.level:.3g}"
+    return Paper(data.names, data.baseline, [block], level, count, [f"{line}." for line in defined], f"{origin}.")

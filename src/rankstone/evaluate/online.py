@@ -32,6 +32,7 @@ from rankstone.evaluate.windows import (
     Impression,
     Span,
     Time,
+    WindowLists,
     WindowResult,
     check_hashable,
     estimate,
@@ -48,9 +49,11 @@ from rankstone.evaluate.windows import (
 from rankstone.results.definition import Definition, definition_of
 
 if TYPE_CHECKING:
+    from rankstone.align.alignment import Ints
+    from rankstone.data.arrow import Frame
     from rankstone.data.side_info import ItemIndex
     from rankstone.metrics.registry import Value
-    from rankstone.typing import CatalogueLike, Metrics, Truth
+    from rankstone.typing import CatalogueLike, Metrics, Path, Truth
 
 _BATCH = 1024  # lists that are evaluated at a time
 _BY_LIST = "lists are evaluated one by one as they are served"
@@ -65,6 +68,7 @@ _WEIGHTED = "half_life= weights lists, and counts of items have no weights"
 _HALF_LIVES = 40  # a list weighs 1e-12 then
 _USED = ("lists", "outcomes")
 _LOST = "outcomes merged too late"
+TUNING = 5000.0  # lists at which intervals that hold at every look are narrowest, as in GrowthBook
 _FAR = 1e11  # seconds: the year 5138
 
 
@@ -87,7 +91,8 @@ class Online(Resumable):
     An item's grade is the highest of its feedback. Feedback on an item that was not in the list counts as a relevant
     item that the list missed. A list without feedback counts too, with the value of `undefined=`, 0 by default.
 
-    Intervals are Student's, or Wilson's where each list has the value 0 or 1, for the mean of independent lists.
+    Intervals are Student's, or Wilson's where each list has the value 0 or 1, for the mean of independent lists. They
+    are for one look; with `anytime=True` they may be watched.
 
     Beyond-accuracy metrics take catalogue= and history=, as in `rs.evaluate`. Those that count items over all lists
     (coverage, Gini) keep the first k rows of each list in the window; their interval is a jackknife over 20 groups of
@@ -115,8 +120,15 @@ class Online(Resumable):
         as all lists would leave the window then.
     by : str or list of str, optional
         Names of the segment keywords of `log_impression`: `by="country"`, with `log_impression(..., country="FI")`.
+    clusters : str, optional
+        The keyword of `log_impression` that says whose list it is: `clusters="user"`. The lists of one person are not
+        independent, so intervals count persons.
     confidence : float, default 0.95
         Confidence level of the intervals.
+    anytime : bool or int, default False
+        Intervals that hold at every look, so that you may watch them and stop when you like: asymptotic confidence
+        sequences of all lists so far, narrowest at 5,000 lists, or at the number that is given. Without it, an interval
+        is for one look at a time that was fixed before.
     convention : str or Convention, default "rankstone"
         Whose definitions to follow.
     catalogue : ids, table, catalogue or int, optional
@@ -157,7 +169,9 @@ class Online(Resumable):
         half_life: Span | None = None,
         ahead: Span | None = None,
         by: str | Sequence[str] | None = None,
+        clusters: str | None = None,
         confidence: float = 0.95,
+        anytime: bool | int = False,
         convention: str | Convention = "rankstone",
         catalogue: CatalogueLike | int | None = None,
         history: Truth | None = None,
@@ -165,7 +179,7 @@ class Online(Resumable):
     ) -> None:
         self._begin(
             metrics, convention, choices, catalogue=catalogue, history=history, window=window, horizon=horizon,
-            half_life=half_life, ahead=ahead, by=by, confidence=confidence,
+            half_life=half_life, ahead=ahead, by=by, clusters=clusters, confidence=confidence, anytime=anytime,
         )  # fmt: skip
         check_supported(self.plans, SERVED if half_life is None else replace(SERVED, all_lists=_WEIGHTED))
         self._plans = tuple(map(by_query, self.plans))
@@ -186,12 +200,27 @@ class Online(Resumable):
         if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
             raise InputError(f"confidence={confidence!r}; give a number between 0 and 1, such as 0.95")
         self.confidence = confidence
-        self._keys = segment_keys(by)
+        self.clusters, self.anytime = clusters, self._tuning(anytime)
+        segment_keys(by)
+        named_keys = [by] if isinstance(by, str) else [*(by or ())]
+        self._keys = segment_keys([*named_keys, *([] if clusters is None else [clusters])] or None)
         self.by = by if by is None or isinstance(by, str) else list(by)
         named = self._convention.with_choices(**self._choices)
         self._definitions = {plan.label: definition_of(plan, named) for plan in self.plans}
         self._lock = RLock()
         self.reset()
+
+    def _tuning(self, anytime: bool | int) -> float | None:
+        """The number of lists at which intervals that hold at every look are narrowest; None for one look."""
+        if not isinstance(anytime, int) or anytime < 0:
+            raise InputError(f"anytime={anytime!r}; give True, or the number of lists to be narrowest at")
+        if not anytime:
+            return None
+        if self.window != math.inf or self.half_life is not None:
+            raise InputError("anytime= is about all lists so far: leave out window= and half_life=")
+        for plan in (plan for plan in self._plans if plan.of_all_lists):
+            raise InputError(f"{plan.label} is computed over all lists at once, and has no interval for every look")
+        return TUNING if anytime is True else float(anytime)
 
     @locked
     def reset(self) -> None:
@@ -298,6 +327,53 @@ class Online(Resumable):
             self._push(self._early_next, at, list_id)
 
     @locked
+    def update(
+        self,
+        impressions: Frame | Path | None = None,
+        feedback: Frame | Path | None = None,
+        *,
+        columns: Mapping[str, str] | None = None,
+        actions: Mapping[str, float] | None = None,
+    ) -> None:
+        """Log lists and feedback in bulk, in the order of their times: the same as the single calls.
+
+        Parameters
+        ----------
+        impressions : frame, dict of columns or path, optional
+            A row per list, with a column of items, best first; or a row per item, with a rank or in order. A frame, an
+            Arrow table, a CSV, JSON lines or Parquet file, or a log of User Behavior Insights (UBI), which may have the
+            feedback, too.
+        feedback : frame, dict of columns or path, optional
+            A row per click or purchase: list, item, time, and a grade, 1 by default.
+        columns : mapping, optional
+            Names of columns by role, where they are not the usual ones: list, time, item, items, rank, score, grade.
+        actions : mapping, optional
+            For UBI: the grade of each action that is feedback; by default those of clicks, carts and purchases.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or a list is an error of `log_impression`; the events before it are logged.
+
+        Examples
+        --------
+        >>> online = rs.Online("rr")
+        >>> online.update(
+        ...     {"list_id": ["l1", "l2"], "items": [["a", "b"], ["b", "c"]], "time": [0, 10]},
+        ...     {"list_id": ["l1"], "item": ["b"], "time": [5]},
+        ... )
+        >>> online.compute()["rr"].mean
+        0.25
+        """
+        from rankstone.evaluate.bulk import ImpressionEvent, events_of
+
+        for event in events_of(impressions, feedback, self._keys, columns or {}, actions):
+            if isinstance(event, ImpressionEvent):
+                self.log_impression(event.list_id, event.items, event.time, **event.segment)
+            else:
+                self.log_feedback(event.list_id, event.item, event.time, event.grade)
+
+    @locked
     def advance_to(self, time: Time) -> None:
         """Move the clock forward, by any amount, without serving a list.
 
@@ -377,7 +453,12 @@ class Online(Resumable):
             raise InputTypeError(f"it has the segment keywords {', '.join(segment) or 'none'}; expected: {wanted}")
         values = tuple(segment[key] for key in self._keys)
         hash(values)
-        return values if isinstance(self.by, list) else values[0] if values else None
+        return values if self._tupled else values[0] if values else None
+
+    @property
+    def _tupled(self) -> bool:
+        """Whether segments are tuples; the last of them is the person, if there are clusters."""
+        return isinstance(self.by, list) or self.clusters is not None
 
     @property
     def _end(self) -> float:
@@ -474,8 +555,16 @@ class Online(Resumable):
         if self.half_life is not None:
             weights = np.exp2((whole.labels["times"] - end) / self.half_life)
         segments: dict[Any, list[int]] = {}
-        if self._keys:
-            for at, segment in enumerate(whole.labels["segments"]):
+        stored: Sequence[Any] = whole.labels["segments"]
+        units: Sequence[Any] = whole.ids or ()
+        persons: Ints | None = None
+        if self.clusters is not None:
+            units, stored = [segment[-1] for segment in stored], [segment[:-1] for segment in stored]
+            stored = [segment if isinstance(self.by, list) else (*segment, None)[0] for segment in stored]
+            numbers: dict[Any, int] = {}
+            persons = np.array([numbers.setdefault(unit, len(numbers)) for unit in units], dtype=np.int64)
+        if self.by is not None:
+            for at, segment in enumerate(stored):
                 segments.setdefault(segment, []).append(at)
         aligned = replace(whole, ids=None).aligned(items_of(self._side_info)) if self._row_alignments else {}
         assert whole.terms is not None
@@ -486,15 +575,28 @@ class Online(Resumable):
                 plan.label: estimate_of_all(plan, aligned[plan.align].shown, inside, self.confidence)
                 if plan.of_all_lists
                 else estimate(
-                    plan, finish, top[inside], bottom[inside], weights[inside], counted[inside], self.confidence
+                    plan,
+                    finish,
+                    top[inside],
+                    bottom[inside],
+                    weights[inside],
+                    counted[inside],
+                    self.confidence,
+                    self.anytime,
+                    None if persons is None else persons[inside],
                 )
                 for plan, finish, top, bottom, counted in rows
             }
 
         by = {segment: estimates(segments[segment]) for segment in sorted(segments, key=str)}
+        rows = zip(self._plans, self._finish, *whole.terms, strict=True)
+        terms = {plan.label: (top, bottom, counted) for plan, finish, top, bottom, counted in rows
+                 if finish is None and not plan.of_all_lists}  # fmt: skip
+        left_out = [plan.label for plan in self._plans if plan.label not in terms]
+        lists = WindowLists(terms, units, segments, self.clusters, left_out, self.half_life is not None)
         return WindowResult(
             estimates(slice(None)), by, self.by, end - self.window, end, self._kind, self.confidence, self.counters,
-            self.definitions,
+            self.definitions, self.anytime, lists,
         )  # fmt: skip
 
     def _as_they_stand(self) -> Partial:
@@ -553,7 +655,8 @@ class Online(Resumable):
         Warns
         -----
         MergeWarning
-            If feedback came in time, but its list was final in the other Online before the merge.
+            If feedback came in time, but its list was final in the other Online before the merge; or if all
+            final lists of one have left the window by the clock of the other.
         """
         if not isinstance(other, Online):
             raise InputTypeError(f"an Online merges with another Online, not with {type(other).__name__}")
@@ -577,6 +680,7 @@ class Online(Resumable):
             )
         for list_id in (self._lists.keys() | self._settled_ids) & (more._lists.keys() | more._settled_ids):
             raise InputError(f"list {list_id!r} is in both")
+        settled = set(self._settled_ids), more._settled_ids
         self._settled_ids |= more._settled_ids
         self._counts += more._counts
         self._kind, self._scored = self._kind or more._kind, self._scored or more._scored
@@ -599,6 +703,14 @@ class Online(Resumable):
             whole = self._whole()
             self._settled = [whole.only(np.argsort(whole.labels["times"], kind="stable"))]
             self._forget(self._end - self.window)
+        lost = sum(len(ids) for ids in settled if not ids & self._settled_ids)
+        if lost:
+            warn(
+                f"{lost:,} final lists are lost, all of one Online: the clocks are {apart:,.15g} apart, and by the "
+                "later one they have left the window; merge more often, or make window= longer",
+                MergeWarning,
+                stacklevel=4,
+            )
 
     def _count_lost(self) -> None:
         """Take out the feedback on lists that are final; warn of what came in time by its date."""
@@ -679,11 +791,11 @@ class Online(Resumable):
 
     def _read_segment(self, segment: Any) -> Any:
         """A segment from a state; JSON has lists instead of tuples."""
-        if not isinstance(self.by, list):
+        if not self._tupled:
             hash(segment)
             return segment
-        if not isinstance(segment, (list, tuple)) or len(segment) != len(self.by):
-            raise InputError(f"the segment {segment!r} does not have the keys {', '.join(self.by)}")
+        if not isinstance(segment, (list, tuple)) or len(segment) != len(self._keys):
+            raise InputError(f"the segment {segment!r} does not have the keys {', '.join(self._keys)}")
         return tuple(segment)
 
     def _settings(self) -> dict[str, Any]:
@@ -693,6 +805,7 @@ class Online(Resumable):
             "horizon": self.horizon if self._waits else None,
             "half_life": self.half_life,
             "by": self.by,
+            **({} if self.clusters is None else {"clusters": self.clusters}),
         }
 
     def __repr__(self) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from datetime import datetime, timedelta, timezone
 from numbers import Real
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from rankstone.program.ranking import Finish
 from rankstone.results.answer import Answer, Readable, table_of
 from rankstone.results.definition import ByMetric, Definition, summarize
 from rankstone.results.schema import stamp
+
+if TYPE_CHECKING:
+    from rankstone.evaluate.variants import Past, VariantComparison
 
 Time: TypeAlias = float | str | datetime | np.datetime64  # 1704067200, "2024-01-01T00:00:00", datetime(2024, 1, 1)
 Span: TypeAlias = float | str | timedelta  # 3600, "1h", timedelta(hours=1)
@@ -138,6 +141,9 @@ class WindowResult(ByMetric[Estimate], Readable):
         `Online.counters` at the time of `compute`.
     definitions : dict
         The definition of each metric.
+    anytime : float or None
+        The number of lists at which intervals that hold at every look are narrowest; None if the intervals are for one
+        look, at a time that was fixed before.
     """
 
     def __init__(
@@ -151,11 +157,97 @@ class WindowResult(ByMetric[Estimate], Readable):
         confidence: float,
         counters: dict[str, int],
         definitions: dict[str, Definition],
+        anytime: float | None = None,
+        lists: WindowLists | None = None,
     ) -> None:
         super().__init__(estimates, definitions)
+        self.anytime, self._lists = anytime, lists
         self.by, self.segment_keys, self.start, self.end = by, segment_keys(named), start, end
         self.confidence, self.counters = confidence, counters
         self._named, self._kind = named, kind
+
+    def compare(
+        self,
+        baseline: Hashable,
+        run: Hashable,
+        *,
+        before: Past | None = None,
+        expected: Sequence[float] | None = None,
+    ) -> VariantComparison:
+        """The difference of each metric between two segments, such as the variants of an A/B test.
+
+        Welch's t-test, or Newcombe's interval where each list has 0 or 1; the delta method for ratios and for the
+        relative lift. With `Online(clusters="user")` each person counts once, however many lists they got. With
+        `Online(anytime=True)` confidence sequences, which hold at every look.
+
+        Parameters
+        ----------
+        baseline, run : hashable
+            The two segments, or the value of one of their keys: `window.compare("A", "B")`.
+        before : mapping, optional
+            A value from before the experiment for each person, or list; it explains a part of the variance (CUPED).
+        expected : sequence of float, optional
+            The intended proportions of persons or lists; by default equal.
+
+        Returns
+        -------
+        VariantComparison
+        """
+        from rankstone.evaluate.variants import Rows, SampleRules, VariantComparison  # SciPy takes long
+
+        data = self._lists
+        if data is None:
+            raise InputError("this window has no lists: compare what Online.compute() returned")
+        if data.weighted:
+            raise InputError("half_life= weights lists; compare variants without it")
+        places = [data.places(name) for name in (baseline, run)]
+        names = str(baseline), str(run)
+        samples = {
+            label: tuple(Rows(top[at], bottom[at], [data.units[one] for one in at])
+                         for at in (several[counted[several]] for several in places))
+            for label, (top, bottom, counted) in data.terms.items()
+        }  # fmt: skip
+        rules = SampleRules(self.confidence, self.anytime, before, expected)
+        definitions = {label: self.definitions[label] for label in samples}
+        unit = "lists" if data.cluster is None else f"{data.cluster}s"
+        return VariantComparison(names, samples, rules, definitions, unit, data.left_out)  # type: ignore[arg-type]
+
+    def to_prometheus(self, prefix: str = "rankstone") -> str:
+        """The estimates and counters in Prometheus' text format, for a service to export.
+
+        Parameters
+        ----------
+        prefix : str, default "rankstone"
+            The beginning of the names of the metrics.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> online = rs.Online("rr")
+        >>> online.log_impression("l1", ["a"], time=0)
+        >>> print(online.compute().to_prometheus().splitlines()[2])
+        rankstone_mean{metric="rr"} 0.0
+        """
+        kinds = {"mean": "Mean over the lists of the window", "low": "Lower end of its interval",
+                 "high": "Upper end of its interval", "lists": "Lists of the window"}  # fmt: skip
+        every: list[tuple[dict[str, Any], Mapping[str, Estimate]]] = [({}, self._found)]
+        for key, of_segment in self.by.items():
+            values = key if isinstance(key, tuple) else (key,)
+            every.append((dict(zip(self.segment_keys, values, strict=True)), of_segment))
+        lines = []
+        for kind, words in kinds.items():
+            lines += [f"# HELP {prefix}_{kind} {words}", f"# TYPE {prefix}_{kind} gauge"]
+            for segment, estimates in every:
+                for label, estimate in estimates.items():
+                    labels = _labels({"metric": label, **segment})
+                    lines.append(f"{prefix}_{kind}{labels} {_sample(getattr(estimate, kind))}")
+        name = f"{prefix}_events_total"
+        lines += [f"# HELP {name} Lists and feedback by what became of them", f"# TYPE {name} counter"]
+        lines += [f"{name}{_labels({'kind': kind})} {count}" for kind, count in self.counters.items()]
+        return "\n".join([*lines, ""])
 
     def _columns(self) -> dict[str, list[Any]]:
         """Columns: the keys of the segment, None for all lists; then metric, mean, low, high and lists."""
@@ -171,6 +263,7 @@ class WindowResult(ByMetric[Estimate], Readable):
             "start": None if self.start == -math.inf else self.start,
             "end": None if self.end == -math.inf else self.end,
             "confidence": self.confidence,
+            "anytime": self.anytime,
             "estimates": self._columns(),
             "counters": dict(self.counters),
             "definitions": {label: definition.to_dict() for label, definition in self.definitions.items()},
@@ -186,13 +279,48 @@ class WindowResult(ByMetric[Estimate], Readable):
         columns["lists"] = [f"{lists:,}" for lists in columns["lists"]]
         after = "" if self.start == -math.inf else f" after {written(self.start, self._kind)}"
         upto = "" if self.end == -math.inf else f" up to {written(self.end, self._kind)}"
+        looks = "intervals hold at every look"
+        if not self.anytime:
+            looks = "intervals are for one look, at a time that was fixed before; with anytime=True, for every look"
         unused = [f"{name}: {self.counters[name]:,}" for name in UNUSED if self.counters[name]]
         return Answer(
             table_of(columns),
             f"lists served{after}{' and' * bool(after)}{upto}; low and high: {100 * self.confidence:g} % intervals",
-            [*([f"not used: {'; '.join(unused)}"] if unused else []), *summarize([*self.definitions.values()])],
+            [looks, *([f"not used: {'; '.join(unused)}"] if unused else []), *summarize([*self.definitions.values()])],
             align="<" * (len(self.segment_keys) + 1),
         )
+
+
+class WindowLists(NamedTuple):
+    """What the lists of a window add to each metric, for comparisons of segments."""
+
+    terms: Mapping[str, tuple[Floats, Floats, Bools]]  # by metric: numerators, denominators, and which lists count
+    units: Sequence[Any]  # ids of lists, or persons
+    segments: Mapping[Any, list[int]]  # places by segment
+    cluster: str | None  # the keyword that names persons
+    left_out: Sequence[str]  # metrics over all lists at once
+    weighted: bool
+
+    def places(self, name: Hashable) -> Ints:
+        """The lists of a segment, or of all segments with this value among their keys."""
+        if name in self.segments:
+            return np.array(self.segments[name], dtype=np.int64)
+        parts = [places for key, places in self.segments.items() if isinstance(key, tuple) and name in key]
+        if not parts:
+            known = ", ".join(map(repr, self.segments)) or "none: name their keyword, Online(by=...)"
+            raise InputError(f"there is no segment {name!r}; there are {known}")
+        return np.sort(np.concatenate([np.array(places, dtype=np.int64) for places in parts]))
+
+
+def _labels(values: Mapping[str, object]) -> str:
+    """Labels of Prometheus, escaped."""
+    texts = {name: str(value).replace("\\", r"\\").replace('"', r"\"") for name, value in values.items()}
+    cells = [f'{name}="{text}"'.replace("\n", r"\n") for name, text in texts.items()]
+    return f"{{{','.join(cells)}}}"
+
+
+def _sample(value: float) -> str:
+    return {"nan": "NaN", "inf": "+Inf", "-inf": "-Inf"}.get(str(value), str(value))
 
 
 def estimate_of_all(plan: Plan, recommendations: Values, inside: slice | list[int], confidence: float) -> Estimate:
@@ -218,35 +346,59 @@ def estimate_of_all(plan: Plan, recommendations: Values, inside: slice | list[in
 
 
 def estimate(
-    plan: Plan, finish: Finish | None, top: Floats, bottom: Floats, weights: Floats, counted: Bools, confidence: float
+    plan: Plan,
+    finish: Finish | None,
+    top: Floats,
+    bottom: Floats,
+    weights: Floats,
+    counted: Bools,
+    confidence: float,
+    tuning: float | None = None,
+    persons: Ints | None = None,
 ) -> Estimate:
-    """The ratio of two weighted sums, and its interval."""
+    """The ratio of two weighted sums, and its interval; tuning: of a confidence sequence; persons: of each list."""
     top, bottom, weights = top[counted], bottom[counted], weights[counted]
+    codes = None if persons is None else np.unique(persons[counted], return_inverse=True)[1].ravel()
     numerator, denominator = float(ExactSum(weights * top)), float(ExactSum(weights * bottom))
     mean = mean_from(plan, Sums(numerator, denominator, len(top)), finish)
     # The effective sample size (Kish): with equal weights, the number of lists.
-    size = float(ExactSum(weights)) ** 2 / float(ExactSum(weights**2)) if len(top) else 0.0
+    own: Floats = weights if codes is None else np.bincount(codes, weights).astype(float)
+    size = float(ExactSum(own)) ** 2 / float(ExactSum(own**2)) if len(top) else 0.0
+    if codes is not None:
+        size = float(len(own))
     if size - 1 < 1e-9 or denominator == 0:
         return Estimate(mean, math.nan, math.nan, len(top))
     lowest, highest = plan.metric.declaration.bounds
     ratio = numerator / denominator
-    if finish is None and (lowest, highest) == (0, 1) and (bottom == 1).all() and np.isin(top, (0, 1)).all():
+    is_share = finish is None and (lowest, highest) == (0, 1) and (bottom == 1).all() and np.isin(top, (0, 1)).all()
+    if is_share and codes is None and tuning is None:
         from rankstone.statistics import proportion_interval  # a quick start: SciPy takes long
 
         low, high, *_ = proportion_interval(ratio * size, size, confidence)  # has a width for two hits in two lists
     else:
-        low, high = _student(ratio, weights * (top - ratio * bottom) / denominator, size, confidence)
+        residuals = weights * (top - ratio * bottom) / denominator
+        residuals = residuals if codes is None else np.bincount(codes, residuals).astype(float)
+        low, high = _interval(ratio, residuals, size, confidence, tuning)
     if finish is not None:
         low, high = sorted((float(finish(max(low, 0.0))), float(finish(high))))
     return Estimate(mean, max(low, lowest), min(high, highest), len(top))
 
 
 @np.errstate(over="ignore")  # beyond the range of floats, the interval is infinite
-def _student(ratio: float, residuals: Floats, size: float, confidence: float) -> tuple[float, float]:
-    """Student's interval of a ratio, by the delta method."""
+def _interval(
+    ratio: float, residuals: Floats, size: float, confidence: float, tuning: float | None
+) -> tuple[float, float]:
+    """Student's interval of a ratio, by the delta method; or its confidence sequence."""
     from scipy.special import stdtrit
 
     deviation = math.sqrt(float(ExactSum(residuals**2)) * size / (size - 1))
+    if tuning is not None:
+        from rankstone.statistics import confidence_sequence
+
+        low, high = confidence_sequence(ratio, deviation, size, confidence=confidence, tuning=tuning).interval(
+            confidence
+        )
+        return float(low), float(high)
     reach = float(stdtrit(size - 1, (1 + confidence) / 2)) * deviation
     return ratio - reach, ratio + reach
 

@@ -453,12 +453,21 @@ def latex(text: str) -> Latex:
     return Latex("{}" * line.startswith(("[", "*")) + escaped)
 
 
-def tabular(rows: Sequence[Sequence[Latex]], align: str) -> str:
-    """A table of the package booktabs; the head first."""
+def tabular(rows: Sequence[Sequence[Latex]], align: str, above: Sequence[str] = ()) -> str:
+    """A table of the package booktabs; the head first; above: lines over it."""
     head, *body = [" & ".join(row) + r" \\" for row in rows]
     shape = align.replace("<", "l").replace(">", "r")
     return "\n".join(
-        [rf"\begin{{tabular}}{{{shape}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+        [
+            rf"\begin{{tabular}}{{{shape}}}",
+            r"\toprule",
+            *above,
+            head,
+            r"\midrule",
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
     )
 
 
@@ -466,20 +475,39 @@ def tabular(rows: Sequence[Sequence[Latex]], align: str) -> str:
 class PaperTable:
     """A whole table with its caption, for a paper that uses the package booktabs."""
 
-    head: Sequence[str]
+    head: Sequence[Latex]
     body: Sequence[Sequence[Latex]]
-    caption: str
+    caption: Latex
     definitions: Sequence[str] = ()  # sentences of the caption
-    origin: str = ""  # its last sentence
+    origin: str = ""  # its last sentence, or a comment
+    label: str | None = None  # for \\ref
+    groups: Sequence[tuple[str, int]] = ()  # titles above the columns after the names, and how many they span
+    names: int = 1  # columns at the left that are not numbers
+    marked: bool = False  # whether marks follow the numbers, which are aligned at the left then
 
     def render(self, verbose: bool) -> str:
         """The table; verbose: with definitions in the caption."""
-        rows = [list(map(latex, self.head)), *self.body]
-        caption = " ".join([self.caption, *(self.definitions if verbose else ()), self.origin])
+        caption = " ".join([self.caption, *map(latex, [*self.definitions, self.origin] if verbose else [])])
         return "\n".join([
-            r"\begin{table}", r"\centering", rf"\caption{{{latex(caption)}}}",
-            tabular(rows, "<".ljust(len(self.head), ">")), r"\end{table}",
+            r"\begin{table}", r"\centering", rf"\caption{{{caption}}}",
+            *([] if self.label is None else [rf"\label{{{self.label}}}"]),
+            tabular(
+                [self.head, *self.body],
+                "<" * self.names + ("<" if self.marked else ">") * (len(self.head) - self.names), self._titles(),
+            ),
+            *(f"% {line}" for line in wrapped([self.origin] if self.origin and not verbose else [])), r"\end{table}",
         ])  # fmt: skip
+
+    def _titles(self) -> list[str]:
+        """The line of titles, and the rules under them."""
+        if not self.groups:
+            return []
+        cells, rules, at = [""] * self.names, [], self.names + 1
+        for title, span in self.groups:
+            cells.append(rf"\multicolumn{{{span}}}{{c}}{{{latex(title)}}}")
+            rules.append(rf"\cmidrule(lr){{{at}-{at + span - 1}}}")
+            at += span
+        return [" & ".join(cells) + r" \\", " ".join(rules)]
 
 
 def markdown_page(rows: Rows, notes: Sequence[str]) -> str:

@@ -1,5 +1,7 @@
 """Statistics of paired samples: tests, corrections, intervals, effect sizes and power. `rs.compare` uses these."""
 
+from rankstone.statistics.anytime import ConfidenceSequence, confidence_sequence
+from rankstone.statistics.combination import COMBINATIONS, Combined, combine
 from rankstone.statistics.corrections import CORRECTIONS, adjust
 from rankstone.statistics.intervals import INTERVALS, Interval, bootstrap, hall_interval, proportion_interval
 from rankstone.statistics.paired import TESTS
@@ -20,20 +22,37 @@ from rankstone.statistics.power import (
 from rankstone.statistics.randomization import Randomization, randomization_test
 from rankstone.statistics.rank_aggregation import RankInterval, borda_count, rank_interval
 from rankstone.statistics.rank_tests import Sign, Wilcoxon, sign_test, wilcoxon
+from rankstone.statistics.selection import Selection, contenders, selection
 from rankstone.statistics.student_t import Jackknife, Student, influence, jackknife, student, without_groups
 from rankstone.statistics.tukey import Tukey, TukeyRandomised, tukey, tukey_randomised
+from rankstone.statistics.two_samples import (
+    Moments,
+    cuped,
+    moments,
+    newcombe,
+    per_unit,
+    relative,
+    sample_ratio,
+    sequential,
+    welch,
+)
 from rankstone.statistics.westfall_young import WestfallYoung, westfall_young
 
 __all__ = [
+    "COMBINATIONS",
     "CORRECTIONS",
     "INTERVALS",
     "TESTS",
+    "Combined",
+    "ConfidenceSequence",
     "Effect",
     "Interval",
     "Jackknife",
+    "Moments",
     "Randomization",
     "RankInterval",
     "SampleSize",
+    "Selection",
     "Sign",
     "Student",
     "Tukey",
@@ -43,6 +62,10 @@ __all__ = [
     "adjust",
     "bootstrap",
     "borda_count",
+    "combine",
+    "confidence_sequence",
+    "contenders",
+    "cuped",
     "detectable",
     "detectable_noncentrality",
     "differences_of",
@@ -51,17 +74,25 @@ __all__ = [
     "hedges_correction",
     "influence",
     "jackknife",
+    "moments",
+    "newcombe",
     "noncentral_power",
     "noncentral_tail",
+    "per_unit",
     "power",
     "proportion_interval",
     "randomization_test",
     "rank_interval",
+    "relative",
+    "sample_ratio",
     "sample_size",
+    "selection",
+    "sequential",
     "sign_test",
     "student",
     "tukey",
     "tukey_randomised",
+    "welch",
     "westfall_young",
     "wilcoxon",
     "wins_ties_losses",

@@ -31,6 +31,7 @@ class Correction:
     joint: bool = False  # called once for all metrics
     random: bool = False  # depends on `resamples` and `seed`
     corrects: bool = True  # p-values become larger
+    anytime: bool = True  # adjusts p-values that hold at every look
     aliases: tuple[str, ...] = ()  # names of earlier versions that are still read
 
 
@@ -81,7 +82,7 @@ CORRECTIONS: dict[str, Correction] = {
     "holm": Correction("Holm", _holm),
     "westfall_young": Correction(
         "Westfall-Young (step-down max-T)", _holm, step_down, population=False, joint=True, random=True,
-        aliases=("max_t",),
+        anytime=False, aliases=("max_t",),
     ),
     "bh": Correction("Benjamini and Hochberg", lambda p, n: _from_the_largest(p * n / _places(n))),
     "by": Correction(
@@ -92,7 +93,9 @@ CORRECTIONS: dict[str, Correction] = {
     "hommel": Correction("Hommel", _hommel),
     "sidak": Correction("Sidak", _any_of),
     "holm_sidak": Correction("Holm and Sidak", lambda p, n: _rising(_any_of(p, _places(n)[::-1]))),
-    "tukey": Correction("Tukey's HSD, runs and queries", _holm, _tukey, clusters=False, population=False),
+    "tukey": Correction(
+        "Tukey's HSD, runs and queries", _holm, _tukey, clusters=False, population=False, anytime=False
+    ),
     "none": Correction("no correction", lambda p, n: p, corrects=False),
 }  # fmt: skip
 

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from rankstone.data.annotations import Floats, Ints
 from rankstone.errors import InputError
+from rankstone.statistics.anytime import ConfidenceSequence, confidence_sequence
 from rankstone.statistics.power import differences_of
 from rankstone.statistics.randomization import randomization_test
 from rankstone.statistics.rank_tests import sign_test, wilcoxon
@@ -19,6 +20,10 @@ from rankstone.statistics.student_t import Student, student
 
 if TYPE_CHECKING:
     from rankstone.statistics.corrections import Correction
+
+
+TUNING = 500  # queries at which the intervals of a confidence sequence are narrowest
+Fit: TypeAlias = Student | ConfidenceSequence  # means with their intervals and one-sided tests
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +37,8 @@ class PairedSample:
     resamples: int = 100_000
     seed: int = 0
     threads: int = 0
+    confidence: float = 0.95
+    tuning: float = TUNING  # of confidence sequences
 
     @cached_property
     def differences(self) -> Floats:
@@ -46,6 +53,13 @@ class PairedSample:
             nothing = np.full(len(self.pairs), math.nan)
             return Student(nothing, nothing, 0)
         return student(self.differences, self.clusters, self.population)
+
+    @cached_property
+    def sequence(self) -> ConfidenceSequence:
+        """The same as a confidence sequence of the queries, or clusters, so far."""
+        of, units = self.student, self.student.freedom + 1
+        error = of.error if units > 1 else np.full_like(of.error, math.inf)
+        return confidence_sequence(of.mean, error, units, confidence=self.confidence, tuning=self.tuning)
 
     @property
     def drawing(self) -> dict[str, Any]:
@@ -70,6 +84,8 @@ class PairedTest:
     random: bool = False  # depends on `resamples` and `seed`
     is_student: bool = False  # agrees with Student's interval, and is approximate for few queries
     has_interval: bool = True  # Student's interval is printed next to its p
+    anytime: bool = False  # holds at every look, and so do the intervals of its `fit`
+    fit: Callable[[PairedSample], Fit] = lambda sample: sample.student  # the intervals that are printed next to its p
     aliases: tuple[str, ...] = ()  # names of earlier versions that are still read
 
 
@@ -95,6 +111,12 @@ TESTS: dict[str, PairedTest] = {
         "sign test",
         lambda sample: sample.each(lambda first, second: sign_test(differences_of(first, second)).p),
         "the question is whether more queries win than lose, however much",
+    ),
+    "anytime": PairedTest(
+        "asymptotic confidence sequence, valid at every look",
+        lambda sample: sample.sequence.p(),
+        "queries or users keep coming, and you look more than once: `anytime=True`",
+        clusters=True, anytime=True, fit=lambda sample: sample.sequence,
     ),
 }  # fmt: skip
 

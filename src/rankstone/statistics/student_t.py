@@ -81,7 +81,7 @@ class Student(NamedTuple):
 
     mean: Floats
     error: Floats
-    freedom: int
+    freedom: float
 
     @property
     def statistic(self) -> Floats:
@@ -135,6 +135,16 @@ class Student(NamedTuple):
             return self.mean - math.inf, self.mean + math.inf
         half = stdtrit(self.freedom, (1 + confidence) / 2) * self.error
         return self.mean - half, self.mean + half
+
+    def bounds(self, confidence: float = 0.95) -> tuple[Floats, Floats]:
+        """The lower and the upper one-sided bound.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Confidence level of each.
+        """
+        return self.interval(2 * confidence - 1)
 
 
 def student(values: ArrayLike, clusters: ArrayLike | None = None, population: int | None = None) -> Student:
