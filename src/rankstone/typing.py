@@ -20,6 +20,8 @@ from rankstone.explain.identify import IdentifyResult
 from rankstone.explain.sampled_metrics import SampledMetrics
 from rankstone.fusion.fuse import FusedRun
 from rankstone.fusion.pool import Pool
+from rankstone.interleaving.analysis import InterleavingResult
+from rankstone.interleaving.designs import InterleavedList
 from rankstone.metrics.registry import Metric
 from rankstone.offpolicy.estimate import OffPolicyResult
 from rankstone.plots.plot import Plot
@@ -44,6 +46,8 @@ __all__ = [
     "FusedRun",
     "Id",
     "IdentifyResult",
+    "InterleavedList",
+    "InterleavingResult",
     "Items",
     "Lists",
     "Metric",

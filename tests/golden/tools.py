@@ -289,6 +289,26 @@ def opensearch(case):
     return answer(case["tool"], metric, case["truth"], ranked(case["run"]))
 
 
+# -- interleaving ----------------------------------------------------------------------------------------------------
+
+
+def interleaving(case):
+    method, what = case["metric"].split(".")
+    if what == "distribution":
+        lists = [{"q": case["run"][name]} for name in ("A", "B")]
+        outcomes = rs.interleave(*lists, method=method, k=case["k"])["q"].distribution()
+        teams = {outcome: {"teams": list(outcome.teams)} if outcome.teams[0] else {} for outcome in outcomes}
+        listed = [{"ranking": list(one.items), **teams[one], "probability": one.probability} for one in outcomes]
+        return {"value": None, "per_query": None, "distribution": sorted(listed, key=str)}
+    options = case["options"]
+    ranking, teams = tuple(options["ranking"]), tuple(options.get("teams", ()))
+    shown = rs.typing.InterleavedList(ranking, teams, method, case["run"], case["k"])
+    credit = shown.credit([ranking[at] for at in options["clicks"]])
+    if method == "probabilistic":  # the tool's is not conditioned on the list that is shown
+        credit = {name: value * shown.likelihood for name, value in credit.items()}
+    return {"value": None, "per_query": credit}
+
+
 TOOLS = {
     "sentence-transformers": sentence_transformers,
     "sentence-transformers-5": sentence_transformers,
@@ -308,4 +328,5 @@ TOOLS = {
     "quepid-server": quepid,
     "opensearch": opensearch,
     "opensearch-3.1": opensearch,
+    "mpkato-interleaving": interleaving,
 }

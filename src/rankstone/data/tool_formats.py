@@ -590,5 +590,5 @@ TOOLS: Sequence[ToolFormat] = (
     ToolFormat("nuggetizer", "nuggets", _has("nuggets", "qid"),
                refusal="has nuggets and whether an answer supports them, neither judged items nor lists"),
     ToolFormat("ubi", "UBI events", _has("action_name", "query_id"),
-               refusal="has events of users, neither judgements nor lists"),
+               refusal="has events of users, neither judgements nor lists; rs.interleaving reads them", fetched=True),
 )  # fmt: skip
