@@ -14,6 +14,7 @@ from rankstone.data.columns import Columns
 from rankstone.data.lists import Lists
 from rankstone.data.side_info import Catalogue
 from rankstone.evaluate.confusion import Confusion
+from rankstone.evaluate.unanswerable import AnswerThreshold, RiskCoverage
 from rankstone.evaluate.windows import WindowResult
 from rankstone.explain.explain import Explanation
 from rankstone.explain.identify import IdentifyResult
@@ -29,6 +30,7 @@ from rankstone.results.definition import Definition
 from rankstone.results.result import Result
 
 __all__ = [
+    "AnswerThreshold",
     "Array",
     "Arrow",
     "BySubtopic",
@@ -60,6 +62,7 @@ __all__ = [
     "Plot",
     "Pool",
     "Result",
+    "RiskCoverage",
     "Run",
     "SampledMetrics",
     "Scores",

@@ -17,7 +17,7 @@ from ..asking import on_metric
 
 def compute(case):
     """The answer to a case: its mean and the values of its queries, None where the tool has none."""
-    if case["tool"] not in TOOLS or case["metric"].startswith("nauc"):
+    if case["tool"] not in TOOLS:
         raise NotImplementedError(f"{case['tool']}: {case['metric']}")
     return TOOLS[case["tool"]](case)
 
@@ -110,6 +110,10 @@ def _reranking(case, name, k):
 
 def mteb(case):
     name, k, truth = word(case), case["k"], case["truth"]
+    if name.startswith("nauc_"):
+        equal, metric = "mean" if case["tool"] == "mteb" else "order", re.sub(r"^nauc_|_[a-z0-9]+$", "", case["metric"])
+        curves = rs.risk_coverage(truth, scored(case["run"]), metric, convention=case["tool"], equal=equal)
+        return {"value": curves[case["metric"]], "per_query": None}
     given = {"score_precision": "float64", "ties": "item_desc" if case["tool"] == "mteb" else "input"}
     if name == "Accuracy":
         hits = answer("mteb+defects", f"Accuracy@{k}", truth, scored(case["run"]), None, ties=given["ties"])
@@ -122,6 +126,10 @@ def mteb(case):
         return _listed(case, answer(case["tool"], f"Hole@{k}", pool, scored(case["run"]), **given))
     metric = "recall@1" if name == "accuracy" else case["metric"]
     return answer(case["tool"], metric, truth, scored(case["run"]), None)
+
+
+def mteb_nauc(case):
+    return {"value": rs.statistics.nauc(case["run"]["confidence"], case["run"]["values"]), "per_query": None}
 
 
 def _listed(case, result):
@@ -329,4 +337,5 @@ TOOLS = {
     "opensearch": opensearch,
     "opensearch-3.1": opensearch,
     "mpkato-interleaving": interleaving,
+    "mteb-nauc": mteb_nauc,
 }

@@ -1,5 +1,6 @@
 """Statistics of paired samples: tests, corrections, intervals, effect sizes and power. `rs.compare` uses these."""
 
+from rankstone.statistics.abstention import AbstentionCurve, ScoreCut, abstention_curve, nauc, score_cut
 from rankstone.statistics.corrections import CORRECTIONS, adjust
 from rankstone.statistics.intervals import INTERVALS, Interval, bootstrap, hall_interval, proportion_interval
 from rankstone.statistics.paired import TESTS
@@ -28,18 +29,21 @@ __all__ = [
     "CORRECTIONS",
     "INTERVALS",
     "TESTS",
+    "AbstentionCurve",
     "Effect",
     "Interval",
     "Jackknife",
     "Randomization",
     "RankInterval",
     "SampleSize",
+    "ScoreCut",
     "Sign",
     "Student",
     "Tukey",
     "TukeyRandomised",
     "WestfallYoung",
     "Wilcoxon",
+    "abstention_curve",
     "adjust",
     "bootstrap",
     "borda_count",
@@ -51,6 +55,7 @@ __all__ = [
     "hedges_correction",
     "influence",
     "jackknife",
+    "nauc",
     "noncentral_power",
     "noncentral_tail",
     "power",
@@ -58,6 +63,7 @@ __all__ = [
     "randomization_test",
     "rank_interval",
     "sample_size",
+    "score_cut",
     "sign_test",
     "student",
     "tukey",
