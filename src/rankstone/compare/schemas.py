@@ -5,6 +5,7 @@ from __future__ import annotations
 from rankstone.compare.caveats import Caveat
 from rankstone.compare.check import GateOutcome, GroupOutcome
 from rankstone.compare.differences import Difference
+from rankstone.compare.pins import PinOutcome
 from rankstone.evaluate import result_file
 from rankstone.results.definition import DEFINITION
 from rankstone.results.difference_bounds import DifferenceBounds
@@ -53,7 +54,12 @@ _GATE = record_of(
     GateOutcome, verdict=_VERDICT, lost=array(record(query=ID, change=REAL)), groups=array(record_of(GroupOutcome)),
     caveats=_CAVEATS, summary=TEXT, notes=array(TEXT),
 )  # fmt: skip
+_PLACES = array(record(item=ID, rank=_or_none(COUNT)))
+_PIN = record_of(
+    PinOutcome, query=ID, verdict=_VERDICT, places=_PLACES, before=_or_none(_PLACES),
+)  # fmt: skip
 _CHECK = record(
+    {"pins": array(_PIN)},
     verdict=_VERDICT, exit_code=COUNT, undecided=TEXT, confidence=REAL, gates=array(_GATE), notes=array(TEXT),
     definitions=_DEFINITIONS,
 )  # fmt: skip
