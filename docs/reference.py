@@ -29,11 +29,14 @@ from rankstone.compare.winner import Winner
 from rankstone.data.example import Example
 from rankstone.evaluate.accumulate import AccumulatedMeans
 from rankstone.evaluate.confusion import Confusion
+from rankstone.evaluate.unanswerable import AnswerThreshold, RiskCoverage
 from rankstone.evaluate.windows import WindowResult
 from rankstone.explain.explain import Explanation, Moves
 from rankstone.explain.identify import IdentifyResult, IdentifyTable
 from rankstone.explain.sampled_metrics import SampledMetrics
 from rankstone.explain.sweep import ConventionDifference
+from rankstone.interleaving.analysis import InterleavingResult, Preference
+from rankstone.interleaving.designs import InterleavedList, Outcome
 from rankstone.plots.plot import Plot
 from rankstone.results.answer import Readable
 from rankstone.results.definition import Definition
@@ -45,7 +48,7 @@ RESULTS = (
     QueryChanges, QueryChange, Slices, Leaderboard, Winner, CheckResult, GateOutcome, Scores, Score, TaskLeaderboard,
     ModelEntry,
     Explanation, Moves, ConventionDifference, IdentifyResult, IdentifyTable, SampledMetrics, WindowResult, Confusion,
-    Example, Plot, Readable,
+    RiskCoverage, AnswerThreshold, InterleavedList, Outcome, InterleavingResult, Preference, Example, Plot, Readable,
 )  # fmt: skip
 # Modules below the package, with their page; the title says what is in it.
 MODULES = {

@@ -33,11 +33,15 @@ from rankstone.evaluate.online import Online as Online
 from rankstone.evaluate.result_file import read_result as read_result
 from rankstone.evaluate.roc import roc_curve as roc_curve
 from rankstone.evaluate.stream import Stream as Stream
+from rankstone.evaluate.unanswerable import answer_threshold as answer_threshold
+from rankstone.evaluate.unanswerable import risk_coverage as risk_coverage
 from rankstone.explain.explain import explain as explain
 from rankstone.explain.identify import identify as identify
 from rankstone.explain.sampled_metrics import sampled_metrics as sampled_metrics
 from rankstone.fusion import fuse as fuse
 from rankstone.fusion.pool import pool as pool
+from rankstone.interleaving.analysis import interleaving as interleaving
+from rankstone.interleaving.designs import interleave as interleave
 from rankstone.metrics.gains import ndcg as ndcg
 from rankstone.metrics.precision import ap as ap
 from rankstone.metrics.precision import rr as rr

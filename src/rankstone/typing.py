@@ -14,12 +14,15 @@ from rankstone.data.columns import Columns
 from rankstone.data.lists import Lists
 from rankstone.data.side_info import Catalogue
 from rankstone.evaluate.confusion import Confusion
+from rankstone.evaluate.unanswerable import AnswerThreshold, RiskCoverage
 from rankstone.evaluate.windows import WindowResult
 from rankstone.explain.explain import Explanation
 from rankstone.explain.identify import IdentifyResult
 from rankstone.explain.sampled_metrics import SampledMetrics
 from rankstone.fusion.fuse import FusedRun
 from rankstone.fusion.pool import Pool
+from rankstone.interleaving.analysis import InterleavingResult
+from rankstone.interleaving.designs import InterleavedList
 from rankstone.metrics.registry import Metric
 from rankstone.offpolicy.estimate import OffPolicyResult
 from rankstone.plots.plot import Plot
@@ -27,6 +30,7 @@ from rankstone.results.definition import Definition
 from rankstone.results.result import Result
 
 __all__ = [
+    "AnswerThreshold",
     "Array",
     "Arrow",
     "BySubtopic",
@@ -44,6 +48,8 @@ __all__ = [
     "FusedRun",
     "Id",
     "IdentifyResult",
+    "InterleavedList",
+    "InterleavingResult",
     "Items",
     "Lists",
     "Metric",
@@ -56,6 +62,7 @@ __all__ = [
     "Plot",
     "Pool",
     "Result",
+    "RiskCoverage",
     "Run",
     "SampledMetrics",
     "Scores",

@@ -134,7 +134,7 @@ def test_groups_and_columns(files, capsys):
 @pytest.mark.parametrize(
     ("words", "text", "code", "told"),
     [
-        ([], None, 2, "give a file of gates, or -m METRIC and one of --not-worse-than, --at-least, --at-most"),
+        ([], None, 2, "give a file of gates, --pins FILE, or -m METRIC and one of --not-worse-than"),
         (["none.toml"], None, 1, "none.toml: No such file"),
         (["gates.toml", "--not-worse-than", "0.1"], None, 2, "--not-worse-than 0.1: of which metric; give -m"),
         (["gates.toml", "-m", "ndgc", "--at-least", "0.1"], None, 2, "did you mean 'ndcg'"),

@@ -170,11 +170,12 @@ EXAMPLES = [line for row in COMMANDS.values() for line in row.example.splitlines
 def example_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "qrels.txt").write_text(TRUTH.replace("q", "10"))
-    for name, item in (("a.run", "b"), ("b.run", "c"), ("new.run", "c")):
+    for name, item in (("a.run", "b"), ("b.run", "c"), ("new.run", "c"), ("main.run", "b")):
         (tmp_path / name).write_text(run_of(item).replace("q", "10"))
     (tmp_path / "gates.toml").write_text(
         'truth = "qrels.txt"\nbaseline = "a.run"\ncandidate = "b.run"\n[[gate]]\nmetric = "ap"\nnot_worse_than = 0.1\n'
     )
+    (tmp_path / "pins.toml").write_text('[[pin]]\nquery = "101"\nitem = "c"\n')
     (tmp_path / "results" / "org__a").mkdir(parents=True)
     (tmp_path / "results" / "org__a" / "T1.json").write_text(task_result("T1", 0.5))
     rs.evaluate("qrels.txt", "a.run").write("a.parquet")

@@ -116,6 +116,9 @@ FILES = {
         "run", RUN),
     "umbrela": ("a.jsonl", lines([{"query": "q", "passage": "p", "judgment": 3, "prediction": "##final score: 3"}]),
                 "truth", {"q": {"p": 3}}),
+    "rag-contract": ("a.jsonl", lines({"id": query, "query": f"text of {query}", "relevant_doc_ids": list(own)}
+                                      for query, own in TRUTH.items()), "truth",
+                     {query: list(own) for query, own in TRUTH.items()}),
     "beir": ("a.tsv", "query-id\tcorpus-id\tscore\nq\ta\t2\n", "truth", {"q": {"a": 2}}),
     "text-lists": ("a.csv", "question,ground_truth_doc_ids,retrieved_doc_ids\nwhy?,\"['a']\",\"['b', 'a']\"\n", "run",
                    {"why?": ["b", "a"]}),

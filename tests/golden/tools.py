@@ -17,7 +17,7 @@ from ..asking import on_metric
 
 def compute(case):
     """The answer to a case: its mean and the values of its queries, None where the tool has none."""
-    if case["tool"] not in TOOLS or case["metric"].startswith("nauc"):
+    if case["tool"] not in TOOLS:
         raise NotImplementedError(f"{case['tool']}: {case['metric']}")
     return TOOLS[case["tool"]](case)
 
@@ -110,6 +110,10 @@ def _reranking(case, name, k):
 
 def mteb(case):
     name, k, truth = word(case), case["k"], case["truth"]
+    if name.startswith("nauc_"):
+        equal, metric = "mean" if case["tool"] == "mteb" else "order", re.sub(r"^nauc_|_[a-z0-9]+$", "", case["metric"])
+        curves = rs.risk_coverage(truth, scored(case["run"]), metric, convention=case["tool"], equal=equal)
+        return {"value": curves[case["metric"]], "per_query": None}
     given = {"score_precision": "float64", "ties": "item_desc" if case["tool"] == "mteb" else "input"}
     if name == "Accuracy":
         hits = answer("mteb+defects", f"Accuracy@{k}", truth, scored(case["run"]), None, ties=given["ties"])
@@ -122,6 +126,10 @@ def mteb(case):
         return _listed(case, answer(case["tool"], f"Hole@{k}", pool, scored(case["run"]), **given))
     metric = "recall@1" if name == "accuracy" else case["metric"]
     return answer(case["tool"], metric, truth, scored(case["run"]), None)
+
+
+def mteb_nauc(case):
+    return {"value": rs.statistics.nauc(case["run"]["confidence"], case["run"]["values"]), "per_query": None}
 
 
 def _listed(case, result):
@@ -313,6 +321,24 @@ def growthbook(case):
     return {"value": float(fit.mean), "per_query": {"low": low, "high": high, "p": float(fit.p())}}
 
 
+# -- interleaving ----------------------------------------------------------------------------------------------------
+def interleaving(case):
+    method, what = case["metric"].split(".")
+    if what == "distribution":
+        lists = [{"q": case["run"][name]} for name in ("A", "B")]
+        outcomes = rs.interleave(*lists, method=method, k=case["k"])["q"].distribution()
+        teams = {outcome: {"teams": list(outcome.teams)} if outcome.teams[0] else {} for outcome in outcomes}
+        listed = [{"ranking": list(one.items), **teams[one], "probability": one.probability} for one in outcomes]
+        return {"value": None, "per_query": None, "distribution": sorted(listed, key=str)}
+    options = case["options"]
+    ranking, teams = tuple(options["ranking"]), tuple(options.get("teams", ()))
+    shown = rs.typing.InterleavedList(ranking, teams, method, case["run"], case["k"])
+    credit = shown.credit([ranking[at] for at in options["clicks"]])
+    if method == "probabilistic":  # the tool's is not conditioned on the list that is shown
+        credit = {name: value * shown.likelihood for name, value in credit.items()}
+    return {"value": None, "per_query": credit}
+
+
 TOOLS = {
     "growthbook": growthbook,
     "sentence-transformers": sentence_transformers,
@@ -333,4 +359,6 @@ TOOLS = {
     "quepid-server": quepid,
     "opensearch": opensearch,
     "opensearch-3.1": opensearch,
+    "mpkato-interleaving": interleaving,
+    "mteb-nauc": mteb_nauc,
 }

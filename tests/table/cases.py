@@ -136,6 +136,8 @@ def fed():
 def small(row):
     """A truth and a run that a metric can read, whatever the values of its parameters and choices."""
     run = {"q": {"a": 0.75, "b": 0.5, "c": 0.25}}
+    if row.of_unanswerable:
+        return {"q": [], "r": []}, {**run, "r": {"c": 0.5, "b": 0.25}}
     if row.reads == "recommendations":
         return {"q": ["a", "c"], "r": ["a", "c"]}, {**run, "r": {"c": 0.5, "b": 0.25}}
     if row.kind == "intents":

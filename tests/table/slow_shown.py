@@ -332,6 +332,21 @@ def reo(lists, world):
     )
 
 
+# -- queries without an answer -------------------------------------------------------------------------------
+
+
+def answer_rate(lists, world):
+    return fmean(bool(shown) for shown in lists.values())
+
+
+def false_answer(lists, world):
+    return mean(bool(shown) for query, shown in lists.items() if not world.truth.get(query))
+
+
+def abstention_recall(lists, world):
+    return mean(not shown for query, shown in lists.items() if not world.truth.get(query))
+
+
 METRICS = {
     name: function
     for name, function in list(globals().items())
@@ -339,5 +354,6 @@ METRICS = {
         "coverage", "gini", "entropy", "popularity", "novelty", "epc", "efd", "tail", "unseen", "filled", "ild",
         "personalisation", "overlap", "serendipity", "categories", "calibration", "exposure", "exposure_ratio",
         "exposure_difference", "group_pairs", "iaa", "awrf", "ndkl", "ee_l", "ee_d", "ee_r", "rsp", "reo",
+        "answer_rate", "false_answer", "abstention_recall",
     }
 }  # fmt: skip

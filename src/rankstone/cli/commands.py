@@ -51,8 +51,12 @@ COMMANDS = {
     ),
     "check": _command(
         "compare_commands", "check", "may a run replace another, by the gates in a file", "rankstone check gates.toml\n"
-        "rankstone check gates.toml --candidate new.run --markdown summary.md",
+        "rankstone check gates.toml --candidate new.run --markdown summary.md --github",
         epilog="Exit code 0: passed, 3: failed, 4: inconclusive; 1: bad data, 2: bad usage.",
+    ),
+    "pin": _command(
+        "compare_commands", "pin", "write the first items of a run as pinned queries, for check",
+        "rankstone pin main.run --top 1 -o pins.toml\nrankstone check --pins pins.toml --candidate new.run",
     ),
     "leaderboard": _command(
         "leaderboard_command", "leaderboard", "rank models by the scores that other tools reported",

@@ -29,6 +29,7 @@ from rankstone.compare.compare import InputOrigin, judged_rate
 from rankstone.compare.comparison import Comparison, compare_results
 from rankstone.compare.ledger import SPENDINGS
 from rankstone.compare.paper import MARKINGS
+from rankstone.compare.pins import pins_of, toml_of
 from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.data.atomic import replacing
 from rankstone.data.files import is_large
@@ -277,7 +278,7 @@ def _baseline(baseline: str | None, files: Mapping[str, str], names: Sequence[st
 
 _LIMITS = {"not_worse_than": "--not-worse-than", "at_least": "--at-least", "at_most": "--at-most"}
 # Options of `check` that stand in place of a file's keys of the same names.
-_KEYS = ("truth", "baseline", "candidate", "convention", "exclude", "clusters", "confidence", "undecided", "ledger",
+_KEYS = ("truth", "baseline", "candidate", "pins", "convention", "exclude", "clusters", "confidence", "undecided", "ledger",
          "spending", "candidates")  # fmt: skip
 
 
@@ -286,6 +287,7 @@ def describe_check(add: Add) -> None:
     add("--truth", metavar="FILE", help="a file, as for evaluate")
     add("--baseline", metavar="FILE", help="a run, or a result that evaluate saved: -o main.json")
     add("--candidate", metavar="FILE", help="the same, of the run that is checked")
+    add("--pins", metavar="FILE", help="pinned queries: a file that rankstone pin wrote, or rag-contract's")
     add("-m", "--metric", action="append", metavar="METRIC", help="metric of the limits, or to show")
     fall = "largest loss allowed: 0.01, or '2 %%' of the baseline's mean"
     add("--not-worse-than", type=_margin, metavar="MARGIN", help=fall)
@@ -310,6 +312,7 @@ def describe_check(add: Add) -> None:
     add("--junit", metavar="FILE", help="write JUnit XML for a build server")
     add("--markdown", metavar="FILE", help="write Markdown for a pull request")
     add("--json", metavar="FILE", help="write everything as JSON")
+    add("--github", action="store_true", help="print annotations for GitHub too: what does not pass")
 
 
 def _margin(word: str) -> float | str:
@@ -320,8 +323,8 @@ def _margin(word: str) -> float | str:
 def run_check(arguments: argparse.Namespace) -> int:
     """Check the gates, print a line for each, and end with what came of them."""
     keys = _keys(arguments)
-    if arguments.gates is None and "gate" not in keys:
-        raise UsageError(f"give a file of gates, or -m METRIC and one of {', '.join(_LIMITS.values())}")
+    if arguments.gates is None and not keys.keys() & {"gate", "pins"}:
+        raise UsageError(f"give a file of gates, --pins FILE, or -m METRIC and one of {', '.join(_LIMITS.values())}")
     with usage(GatesError):
         checks = check({} if arguments.gates is None else arguments.gates, **keys)
     writers: dict[str, Callable[[CheckResult], str]] = {
@@ -333,6 +336,8 @@ def run_check(arguments: argparse.Namespace) -> int:
             put(write(checks), getattr(arguments, name))
     try:
         show(checks._answer(), arguments)
+        if arguments.github and (lines := checks.to_github(arguments.gates)):
+            print(lines, flush=True)
     except BrokenPipeError:  # the verdict stands, whoever reads it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return checks.exit_code
@@ -355,6 +360,22 @@ def _keys(arguments: argparse.Namespace) -> dict[str, Any]:
         raise UsageError(f"{_LIMITS[name]} {value}: of which metric; give -m")
     metrics = _parsed(keys.pop("metrics"))
     return {**keys, "gate": [{"metric": str(metric), name: limits[name]} for metric in metrics for name in limits]}
+
+
+# -- pin ----------------------------------------------------------------------------------------------------
+
+
+def describe_pin(add: Add) -> None:
+    add("run", metavar="RUN", help="a file, as for evaluate: what is live and right")
+    add("--top", type=int, default=1, metavar="N", help="pin the first N items of each list [default: 1]")
+    add("--within", type=int, metavar="N", help="they must stay in the first N places [default: as --top]")
+    add("--queries", metavar="IDS", help="only these queries: a file with one id per line, or ids with commas")
+    share(add, "-o --output")
+
+
+def run_pin(arguments: argparse.Namespace) -> None:
+    """Write the pins of a run as TOML."""
+    put(toml_of(list(pins_of(arguments.run, arguments.top, arguments.within, queries_of(arguments)))), arguments.output)
 
 
 # -- schema -------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from rankstone.compare.differences import Difference, within
 from rankstone.compare.gates import Gate, Gates, read_gates
 from rankstone.compare.ledger import LedgerEntry, add_entry, ledger_path, next_entry
 from rankstone.compare.pairing import codes_of
+from rankstone.compare.pins import PinOutcome, pin_outcomes
 from rankstone.data.files import is_path
 from rankstone.errors import GatesError, InputError
 from rankstone.evaluate.result_file import is_result, read_result
@@ -30,6 +31,7 @@ from rankstone.results.definition import groups_in_order, summarize
 from rankstone.results.result import Result
 from rankstone.results.schema import stamp
 from rankstone.statistics.corrections import adjust
+from rankstone.version import __version__
 
 if TYPE_CHECKING:
     from rankstone.typing import Path
@@ -38,6 +40,7 @@ PASSED, FAILED, INCONCLUSIVE = "passed", "failed", "inconclusive"
 _SIDES = ("baseline", "candidate")
 _LISTED = 5  # queries or groups in a line
 _MANY = 12  # lines about groups
+_PINS = 20  # rows of pins that do not hold
 _CLOSE = 1e-12  # tolerance for rounding errors at a limit
 
 
@@ -53,6 +56,8 @@ def check(gates: Path | Mapping[str, Any], **over: Any) -> CheckResult:
         `rs.Online`, or `window.compare("A", "B")`, which has both sides. A gate has a `metric`, a `severity` ("fail" or
         "warn"), and one of `not_worse_than` (in the metric's unit, or "2 %" of the baseline's mean; `by` tests each
         group of at least `fewest` queries), `at_least`, `at_most`, or `lost_queries` with `drop`.
+        `pin` is a list of dicts with a `query`, and `item` or `items` (`all`: each of them) that must be `within` the
+        first places, or `empty`; `pins` is a file of these.
     **over
         Keys that replace those of the file.
 
@@ -82,6 +87,9 @@ def check(gates: Path | Mapping[str, Any], **over: Any) -> CheckResult:
     if isinstance(options.candidate, (WindowResult, VariantComparison)):
         return CheckResult([_of_window(gate, options) for gate in options.gate], options, options.candidate, None)
     truth = InputOrigin(options.truth, {}, _how(options))
+    pins = pin_outcomes(options)
+    if not options.labels:
+        return CheckResult([], options, None, None, pins)
     results, comparison = _evaluated(options, truth)
     inputs: Mapping[str, str] = {}
     path, entry = "", None
@@ -92,7 +100,7 @@ def check(gates: Path | Mapping[str, Any], **over: Any) -> CheckResult:
         options = replace(options, confidence=1 - entry.level)
     checker = _Checker(options, truth, results["candidate"], comparison)
     outcomes = [checker.outcome(gate) for gate in options.gate]
-    answer = CheckResult(outcomes, options, results["candidate"], comparison, entry)
+    answer = CheckResult(outcomes, options, results["candidate"], comparison, pins, entry)
     if entry is not None:
         add_entry(path, inputs, entry, answer.verdict)
     return answer
@@ -487,12 +495,14 @@ class CheckResult(Records[GateOutcome]):
     ----------
     outcomes : tuple of GateOutcome
         One per gate.
+    pins : tuple of PinOutcome
+        One per pinned query.
     undecided : str
         The effect of inconclusive gates: "pass", "warn" or "fail".
     confidence : float
         Confidence level of each one-sided test.
-    candidate : Result
-        The result of the candidate.
+    candidate : Result or None
+        The result of the candidate; None if there are only pins.
     comparison : Comparison or None
         The comparison with the baseline, if there is one.
     ledger : LedgerEntry or None
@@ -506,14 +516,16 @@ class CheckResult(Records[GateOutcome]):
         self,
         outcomes: Sequence[GateOutcome],
         options: Gates,
-        candidate: Result | WindowResult | VariantComparison,
+        candidate: Result | WindowResult | VariantComparison | None,
         comparison: Comparison | None,
+        pins: Sequence[PinOutcome] = (),
         ledger: LedgerEntry | None = None,
     ) -> None:
         self.outcomes = self._records = tuple(outcomes)
         self.undecided, self.confidence = options.undecided, options.confidence
         self.candidate, self.comparison, self.ledger = candidate, comparison, ledger
-        definitions = candidate.definitions
+        self.pins = tuple(pins)
+        definitions = {} if candidate is None else candidate.definitions
         self._definitions = {label: definitions[label] for label in options.labels if label in definitions}
 
     def __getitem__(self, at: int) -> GateOutcome:
@@ -522,7 +534,7 @@ class CheckResult(Records[GateOutcome]):
     @property
     def verdict(self) -> str:
         """Overall verdict: "passed", "failed" or "inconclusive"; gates with severity "warn" do not count."""
-        verdicts = {self._effect(outcome) for outcome in self}
+        verdicts = {self._effect(outcome) for outcome in (*self, *self.pins)}
         return next((verdict for verdict in _VERDICTS if verdict in verdicts), PASSED)
 
     @property
@@ -535,8 +547,8 @@ class CheckResult(Records[GateOutcome]):
         """Exit code of the command: 0 passed, 3 failed, 4 inconclusive."""
         return {PASSED: 0, FAILED: 3, INCONCLUSIVE: 4}[self.verdict]
 
-    def _effect(self, outcome: GateOutcome) -> str:
-        """The effect of a gate on the overall verdict."""
+    def _effect(self, outcome: GateOutcome | PinOutcome) -> str:
+        """The effect of a gate or a pin on the overall verdict."""
         if outcome.severity == "warn":
             return PASSED
         if outcome.verdict == INCONCLUSIVE:
@@ -551,14 +563,26 @@ class CheckResult(Records[GateOutcome]):
             [f"{outcome.verdict}{' (warning)' * outcome.only_warns}", outcome.metric, _line(outcome.rule),
              outcome.summary]
             for outcome in self
-        )]  # fmt: skip
-        counts = Counter(outcome.verdict for outcome in self if not outcome.only_warns)
+        ), *self._pin_rows()]  # fmt: skip
+        every = [*self, *self.pins]
+        counts = Counter(outcome.verdict for outcome in every if not outcome.only_warns)
         cells = [f"{counts[verdict]} {verdict}" for verdict in reversed(_VERDICTS) if counts[verdict]]
-        if warned := sum(outcome.only_warns for outcome in self):
+        if warned := sum(outcome.only_warns for outcome in every):
             cells.append(f"{warned} warning{'s' * (warned != 1)}")
-        *defined, origin = summarize(list(self._definitions.values()))
+        *defined, origin = summarize(list(self._definitions.values())) if self._definitions else [_origin()]
         title = f"{self.verdict.upper()}: {', '.join(cells)}"
         return Answer(table, title, [*self._notes(), origin], defined, "<<<<")
+
+    def _pin_rows(self) -> list[list[str]]:
+        """A row per pin that does not hold, and one for all others."""
+        broken = [pin for pin in self.pins if pin.verdict != PASSED]
+        rows = [[f"{pin.verdict}{' (warning)' * pin.only_warns}", "pin", _line(pin.rule), _line(pin.sentence)]
+                for pin in broken[:_PINS]]  # fmt: skip
+        if len(broken) > _PINS:
+            rows.append([FAILED, "pin", f"{len(broken) - _PINS:,} more", "in the JSON and JUnit files"])
+        if holding := len(self.pins) - len(broken):
+            rows.append([PASSED, "pin", f"{holding:,} of {len(self.pins):,} pinned queries", ""])
+        return rows
 
     def _notes(self) -> list[str]:
         lines = list(dict.fromkeys(f"{outcome.metric}: {line}" for outcome in self for line in outcome.notes))
@@ -588,6 +612,7 @@ class CheckResult(Records[GateOutcome]):
             "confidence": self.confidence,
             "ledger": None if self.ledger is None else asdict(self.ledger),
             "gates": [outcome.to_dict() for outcome in self],
+            "pins": [pin.to_dict() for pin in self.pins],
             "notes": list(self._answer().notes),
             "definitions": {label: definition.to_dict() for label, definition in self._definitions.items()},
         }
@@ -615,25 +640,86 @@ class CheckResult(Records[GateOutcome]):
         return f"**rankstone check: {answer.title}**\n\n{table}"
 
     def to_junit(self) -> str:
-        """JUnit XML for build servers: one test case per gate."""
+        """JUnit XML for build servers: one test case per gate, and per pinned query."""
         from xml.etree import ElementTree
 
-        cases = [(outcome, self._effect(outcome)) for outcome in self]
-        failed = sum(verdict == FAILED for _, verdict in cases)
-        skipped = sum(verdict != FAILED and outcome.verdict != PASSED for outcome, verdict in cases)
+        cases = self.cases()
+        failed = sum(case.effect == FAILED for case in cases)
+        skipped = sum(case.effect == INCONCLUSIVE for case in cases)
         counts = {"tests": str(len(cases)), "failures": str(failed), "errors": "0", "skipped": str(skipped)}
         top = ElementTree.Element("testsuites", counts)
         suite = ElementTree.SubElement(top, "testsuite", {"name": "rankstone check", **counts})
-        for outcome, verdict in cases:
-            names = {"classname": "gates", "name": _xml(f"{outcome.metric} {outcome.rule}")}
-            case = ElementTree.SubElement(suite, "testcase", names)
-            details = _xml("\n".join([outcome.sentence, *outcome.notes]))
-            if outcome.verdict == PASSED:
-                ElementTree.SubElement(case, "system-out").text = details
+        for case in cases:
+            element = ElementTree.SubElement(suite, "testcase", {"classname": case.kind, "name": _xml(case.name)})
+            if case.effect == PASSED:
+                ElementTree.SubElement(element, "system-out").text = _xml(case.details)
             else:
-                kind = "failure" if verdict == FAILED else "skipped"
-                ElementTree.SubElement(case, kind, {"message": _xml(outcome.sentence)}).text = details
+                kind = "failure" if case.effect == FAILED else "skipped"
+                message = {"message": _xml(case.details.partition("\n")[0])}
+                ElementTree.SubElement(element, kind, message).text = _xml(case.details)
         return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(top, encoding="unicode")
+
+    def cases(self) -> list[Case]:
+        """Each gate and each pinned query as a test case."""
+        effects = [FAILED if self._effect(one) == FAILED else INCONCLUSIVE if one.verdict != PASSED else PASSED
+                   for one in (*self, *self.pins)]  # fmt: skip
+        gates = ((f"{gate.metric} {gate.rule}", "\n".join([gate.sentence, *gate.notes])) for gate in self)
+        pins = ((f"{pin.query}: {pin.rule}", pin.sentence) for pin in self.pins)
+        kinds = ["gates"] * len(self) + ["pins"] * len(self.pins)
+        texts = [*gates, *pins]
+        return [Case(kind, *text, effect) for kind, text, effect in zip(kinds, texts, effects, strict=True)]
+
+    def to_github(self, path: str | None = None) -> str:
+        """Workflow commands of GitHub, which annotate a pull request: one per gate and pin that does not pass.
+
+        Parameters
+        ----------
+        path : str, optional
+            The file of gates, to which the annotations point.
+
+        Returns
+        -------
+        str
+            Lines to print in a step of a workflow.
+        """
+        where = "" if path is None else f"file={_command_text(path, True)},"
+        return "\n".join(
+            f"::{'error' if case.effect == FAILED else 'warning'} {where}title={_command_text(case.name, True)}::"
+            f"{_command_text(case.details)}"
+            for case in self.cases() if case.effect != PASSED
+        )  # fmt: skip
+
+
+class Case(NamedTuple):
+    """A gate or a pinned query as a test case.
+
+    Attributes
+    ----------
+    kind : str
+        "gates" or "pins".
+    name : str
+        The condition in words.
+    details : str
+        The outcome, and lines about it.
+    effect : str
+        "passed", "failed", or "inconclusive" for what does not decide: an inconclusive gate, a warning.
+    """
+
+    kind: str
+    name: str
+    details: str
+    effect: str
+
+
+def _command_text(text: str, is_property: bool = False) -> str:
+    """Text of a workflow command, in which nothing is a mark."""
+    marks = {"%": "%25", "\r": "%0D", "\n": "%0A", **({":": "%3A", ",": "%2C"} if is_property else {})}
+    return re.sub("|".join(marks), lambda mark: marks[mark[0]], text)
+
+
+def _origin() -> str:
+    """The last line of an answer without metrics."""
+    return f"rankstone {__version__}"
 
 
 def _xml(text: str) -> str:

@@ -6,8 +6,8 @@ import math
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from rankstone.compare.caveats import FEW
@@ -15,6 +15,7 @@ from rankstone.compare.ledger import SPENDINGS
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import make_plans
 from rankstone.data.files import check_path, is_path
+from rankstone.data.formats import entries_of_tool
 from rankstone.errors import GatesError, is_finite
 from rankstone.evaluate.variants import VariantComparison
 from rankstone.metrics.declaration import unknown_word
@@ -23,7 +24,8 @@ from rankstone.metrics.registry import parse_one
 UNDECIDED = ("pass", "warn", "fail")
 SEVERITIES = ("fail", "warn")
 _LIMITS = ("not_worse_than", "at_least", "at_most", "lost_queries")
-_PATHS = ("truth", "baseline", "candidate", "exclude", "ledger")  # relative to the file that names them
+_PATHS = ("truth", "baseline", "candidate", "exclude", "ledger", "pins")  # relative to the file that names them
+_LISTED = 5  # items in a line
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*")
 
 
@@ -76,11 +78,35 @@ def margin_of(margin: float | str | None, mean: float) -> float:
 
 
 @dataclass(frozen=True)
+class Pin:
+    """One query and what its list must hold: an item, some items, or nothing."""
+
+    query: Any
+    items: tuple[Any, ...] = ()
+    item: Any = None  # instead of `items`
+    all: bool = False  # each of the items; else any of them
+    within: int | None = None  # in the first so many places; None: anywhere
+    empty: bool = False  # the list must have no item
+    severity: str = "fail"
+
+    @property
+    def rule(self) -> str:
+        """The condition in words."""
+        if self.empty:
+            return "no items"
+        names = ", ".join(map(str, self.items[:_LISTED])) + ", ..." * (len(self.items) > _LISTED)
+        which = "" if len(self.items) == 1 else "all of " if self.all else "any of "
+        return f"{which}{names} {'in the list' if self.within is None else f'within {self.within}'}"
+
+
+@dataclass(frozen=True)
 class Gates:
-    """The contents of a file of gates: what to compare, the definitions, and the gates."""
+    """The contents of a file of gates: what to compare, the definitions, the gates and the pinned queries."""
 
     candidate: Any
-    gate: tuple[Gate, ...]
+    gate: tuple[Gate, ...] = ()
+    pin: tuple[Pin, ...] = ()
+    pins: Any = None  # a file of more pins
     truth: Any = None
     baseline: Any = None
     metrics: tuple[str, ...] = ()  # printed in addition to those of the gates
@@ -118,7 +144,7 @@ def read_gates(source: Any, over: Mapping[str, Any]) -> Gates:
         raise GatesError(f"{where}{error}") from None
 
 
-def _of_file(name: str) -> dict[str, Any]:
+def _toml(name: str) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -126,9 +152,13 @@ def _of_file(name: str) -> dict[str, Any]:
 
     with open(name, "rb") as stream:
         try:
-            values = tomllib.load(stream)
+            return tomllib.load(stream)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise GatesError(f"{name}: is no TOML file ({error})") from None
+
+
+def _of_file(name: str) -> dict[str, Any]:
+    values = _toml(name)
     folder = os.path.dirname(name)
     for key in _PATHS:
         path = values.get(key)
@@ -147,9 +177,11 @@ def _gates(values: Mapping[str, Any]) -> Gates:
         _mapping(values, "columns")
     metrics = values.get("metrics", ())
     metrics = [metrics] if isinstance(metrics, str) else list(metrics)
-    tables = values.get("gate")
-    tables = [tables] if isinstance(tables, Mapping) else tables
-    if not isinstance(tables, Sequence) or isinstance(tables, str) or not tables:
+    pins = [*(_pin(number, table) for number, table in enumerate(_tables(values, "pin"), start=1))]
+    if values.get("pins") is not None:
+        pins += read_pins(values["pins"])
+    tables = _tables(values, "gate")
+    if not tables and not pins:
         raise GatesError("there is no gate; write [[gate]], and under it metric = ... and not_worse_than = ...")
     gates = tuple(_gate(number, table) for number, table in enumerate(tables, start=1))
     has_both = isinstance(values["candidate"], VariantComparison)
@@ -158,7 +190,7 @@ def _gates(values: Mapping[str, Any]) -> Gates:
         raise GatesError(f"{gate.metric} {gate.rule}: there is no baseline, a saved result or a run, to compare with")
     try:
         labels = tuple(plan.label for plan in make_plans(metrics, convention, choices)) if metrics else ()
-        make_plans([gate.metric for gate in gates], convention, choices)
+        make_plans([gate.metric for gate in gates] or ["rr"], convention, choices)
     except (ValueError, TypeError) as error:
         raise GatesError(str(error)) from None
     undecided, confidence = _one_of(values, "undecided", UNDECIDED, "warn"), _number(values.get("confidence", 0.95))
@@ -174,9 +206,62 @@ def _gates(values: Mapping[str, Any]) -> Gates:
     if planned is not None and (type(planned) is not int or planned < 1):
         raise GatesError(f"candidates = {planned!r}; give a whole number from 1")
     return Gates(
-        values["candidate"], gates, metrics=labels, convention=convention, choices=choices, undecided=undecided,
-        confidence=confidence, **more,
+        values["candidate"], gates, tuple(pins), metrics=labels, convention=convention, choices=choices,
+        undecided=undecided, confidence=confidence, **more,
     )  # fmt: skip
+
+
+def _tables(values: Mapping[str, Any], name: str) -> Sequence[Any]:
+    tables = values.get(name) or ()
+    tables = [tables] if isinstance(tables, Mapping) else tables
+    if not isinstance(tables, Sequence) or isinstance(tables, str):
+        raise GatesError(f"{name} = {tables!r}; write [[{name}]], and its keys under it")
+    return tables
+
+
+def read_pins(source: object) -> list[Pin]:
+    """The pins of a TOML file with [[pin]], or of rag-contract's file, whose `must_rank_at_most` is `within`."""
+    if not is_path(source):
+        raise GatesError(f"pins = {source!r} is no file; write [[pin]] for the pins themselves")
+    name = os.fspath(source)
+    contract = None if name.endswith(".toml") else entries_of_tool(name, "rag-contract")
+    tables: Iterable[Any] = _tables(_toml(name), "pin") if contract is None else [
+        {"query": entry.get("id"), "items": entry.get("relevant_doc_ids"), "within": entry["must_rank_at_most"]}
+        for entry in contract if entry.get("must_rank_at_most") is not None
+    ]  # fmt: skip
+    try:
+        return [_pin(number, table) for number, table in enumerate(tables, start=1)]
+    except GatesError as error:
+        raise GatesError(f"{name}: {error}") from None
+
+
+def _pin(number: int, values: Any) -> Pin:
+    where = f"pin {number}"
+    if not isinstance(values, Mapping):
+        raise GatesError(f"{where}: it is no table of keys; write [[pin]]")
+    if values.get("query") is None:
+        raise GatesError(f"{where}: it has no query")
+    where = f"{where} ({values['query']})"
+    try:
+        _check_keys(values, Pin)
+        pin = Pin(**{**values, "severity": _one_of(values, "severity", SEVERITIES, "fail")})
+    except GatesError as error:
+        raise GatesError(f"{where}: {error}") from None
+    conditions = [name for name in ("item", "items", "empty") if name in values]
+    if len(conditions) != 1 or (pin.empty and "within" in values):
+        there = " and ".join(name for name in (*conditions, "within") if name in values) or "no condition"
+        raise GatesError(f"{where}: it has {there}; give item or items, with within, or empty = true")
+    for name in ("all", "empty"):
+        if not isinstance(getattr(pin, name), bool) or (name in conditions and not pin.empty):
+            raise GatesError(f"{where}: {name} = {getattr(pin, name)!r}; write {name} = true, or leave it out")
+    if pin.within is not None and (type(pin.within) is not int or pin.within < 1):
+        raise GatesError(f"{where}: within = {pin.within!r}; give a whole number from 1")
+    items = [pin.item] if pin.item is not None else pin.items
+    if isinstance(items, str) or not isinstance(items, Sequence) or not (items or pin.empty):
+        raise GatesError(f"{where}: items = {pin.items!r}; write a list of ids")
+    if pin.all and len(items) > (pin.within or len(items)):
+        raise GatesError(f"{where}: {len(items)} items cannot all be within {pin.within}")
+    return replace(pin, items=tuple(items), item=None)
 
 
 def _gate(number: int, values: Any) -> Gate:

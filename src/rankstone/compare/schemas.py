@@ -9,6 +9,7 @@ from rankstone.compare.check import GateOutcome, GroupOutcome
 from rankstone.compare.collections import CollectionDifference
 from rankstone.compare.differences import Difference
 from rankstone.compare.ledger import LedgerEntry
+from rankstone.compare.pins import PinOutcome
 from rankstone.evaluate import result_file
 from rankstone.evaluate.variants import VariantDifference
 from rankstone.results.definition import DEFINITION
@@ -61,7 +62,12 @@ _GATE = record_of(
     GateOutcome, verdict=_VERDICT, lost=array(record(query=ID, change=REAL)), groups=array(record_of(GroupOutcome)),
     caveats=_CAVEATS, summary=TEXT, notes=array(TEXT),
 )  # fmt: skip
+_PLACES = array(record(item=ID, rank=_or_none(COUNT)))
+_PIN = record_of(
+    PinOutcome, query=ID, verdict=_VERDICT, places=_PLACES, before=_or_none(_PLACES),
+)  # fmt: skip
 _CHECK = record(
+    {"pins": array(_PIN)},
     verdict=_VERDICT, exit_code=COUNT, undecided=TEXT, confidence=REAL, ledger=_or_none(record_of(LedgerEntry)),
     gates=array(_GATE), notes=array(TEXT),
     definitions=_DEFINITIONS,

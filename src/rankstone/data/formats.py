@@ -29,6 +29,7 @@ from rankstone.data.lines import (
     ending_of,
     in_pieces,
     is_number,
+    open_text,
 )
 from rankstone.data.lists import Lists
 from rankstone.data.roles import RoleMap, has_positions
@@ -306,6 +307,17 @@ def _fitting(sample: Any) -> list[tuple[ToolFormat, Path]]:
         if fitting:
             return [fit for fit in fitting if not fit[0].fallback] or fitting[:1]
     return []
+
+
+def entries_of_tool(name: str, tool: str) -> Iterator[Any] | None:
+    """The objects of a file, if it is of this tool; None if it is not."""
+    text = open_text(name)
+    around = _detect_plain(text, "truth", {})
+    sample = None if around.sample is None else around.sample(text)
+    path = next((path for fits, path in _fitting(sample) if fits.name == tool), None)
+    if path is None or around.entries is None:
+        return None
+    return (entry.value for entry in around.entries(text, path, False))
 
 
 def _unwrapped(sample: Any, around: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -21,6 +21,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
         "list", "place", "item", "reward", "propensity", "target", "item_propensity", "item_target",
         "cascade_propensity", "cascade_target", "predicted", "expected",
     ),
+    "interleaving": ("search", "item", "team", "reward", "user"),
 }  # fmt: skip
 
 IDS = ("query", "item", "subtopic")
@@ -72,6 +73,9 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "cascade_target": ("cascade_target", "evaluation_policy_pscore_cascade"),
     "predicted": ("predicted", "prediction", "predicted_reward", "estimated_reward", "q_hat"),
     "expected": ("expected", "expected_reward"),
+    "search": ("query", "query_id", "search", "search_id", "impression", "impression_id", "list", "list_id"),
+    "team": ("team", "ranker", "search_config", "variant"),
+    "user": ("user", "user_id", "client_id", "customer", "customer_id", "session", "session_id"),
 }  # fmt: skip
 # A column of lists is called one of these, alone or with what its items are: `retrieved`, `retrieved_chunk_ids`.
 LISTS: Mapping[str, tuple[str, ...]] = {

@@ -589,6 +589,8 @@ TOOLS: Sequence[ToolFormat] = (
     ToolFormat("scores-table", "values of metrics", _has_scores, refusal=_NUMBERS, fallback=True),
     ToolFormat("nuggetizer", "nuggets", _has("nuggets", "qid"),
                refusal="has nuggets and whether an answer supports them, neither judged items nor lists"),
+    ToolFormat("rag-contract", "rag-contract", _has("id", "query", "relevant_doc_ids"),
+               truth=lambda entry: [(entry.value["id"], _get(entry.value, "relevant_doc_ids", list), None)]),
     ToolFormat("ubi", "UBI events", _has("action_name", "query_id"),
-               refusal="has events of users, neither judgements nor lists"),
+               refusal="has events of users, neither judgements nor lists; rs.interleaving reads them", fetched=True),
 )  # fmt: skip

@@ -293,8 +293,12 @@ class LiveMeasurement:
             ranking = ranking_of(self.aligned(plan).ranked.judged_by(relevance_rule(plan)))
             by_count.setdefault(int((ranking.relevant[:judged] == 0).sum()), []).append(plan)
         for count, several in by_count.items():
+            answerable = [plan.label for plan in several if plan.metric.declaration.of_unanswerable]
+            if answerable and count < judged:
+                yield f"{judged - count:,} with relevant items (ignored in {', '.join(answerable)})"
+            several = [plan for plan in several if plan.label not in answerable]
             names = f" in {', '.join(plan.label for plan in several)}" if len(by_count) > 1 else ""
-            if count:
+            if count and several:
                 yield f"{count:,} without relevant items{names} ({_fate(several, 'no_relevant')})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -360,9 +364,13 @@ def digests(aligned: Aligned) -> dict[str, str]:
 
 
 def _fate(plans: Sequence[Plan], choice: str) -> str:
-    fates = {str(plan.choices["undefined"] if plan.choices[choice] is None else plan.choices[choice]) for plan in plans}
+    fates = {
+        "an empty list" if plan.metric.declaration.of_unanswerable and plan.choices[choice] == "zero"
+        else str(plan.choices["undefined"] if plan.choices[choice] is None else plan.choices[choice])
+        for plan in plans
+    }  # fmt: skip
     words = {"zero": "score 0", "skip": "ignored", "error": "an error", "nan": "NaN"}
-    return " or ".join(sorted({words.get(fate, f"score {fate}") for fate in fates}))
+    return " or ".join(sorted({words.get(fate, fate if " " in fate else f"score {fate}") for fate in fates}))
 
 
 def _count(n: int, singular: str, plural: str) -> str:

@@ -1,6 +1,7 @@
 """The metrics, one file for each family. Importing this package declares them all."""
 
 from rankstone.metrics import (  # noqa: F401
+    answers,
     beyond_accuracy,
     cascade,
     diversity,

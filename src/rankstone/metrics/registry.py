@@ -105,6 +105,11 @@ class Declaration(DeclaredFunction):
         before, colon, _ = self.summary.partition(": ")
         return self.title or (before if colon else self.name.replace("_", " ").capitalize())
 
+    @property
+    def of_unanswerable(self) -> bool:
+        """Does it average the queries without relevant items, and no others."""
+        return self.defined_where is by_no_relevant
+
     @cached_property
     def takes_k(self) -> bool:
         """Does it have a place for @k."""
@@ -230,6 +235,11 @@ def metric(
 def by_relevant(ranking: Ranking, parameters: ByName) -> Values:
     """The value is defined where there is a relevant item."""
     return ranking.relevant
+
+
+def by_no_relevant(ranking: Ranking, parameters: ByName) -> Values:
+    """The value is defined where there is no relevant item."""
+    return ranking.number(ranking.relevant == 0)
 
 
 def declared() -> dict[str, Declaration]:

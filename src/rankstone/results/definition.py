@@ -196,6 +196,9 @@ def definition_of(plan: Plan, convention: Convention, judged: bool = True) -> De
     }
     if declaration.kind in ("ratings", "agreement", "recommendations"):
         words["undefined"] = words["undefined"].replace("without relevant items", "whose denominator is 0")
+    if declaration.of_unanswerable:
+        words["undefined"] = words["undefined"].replace("whose denominator is 0", "with relevant items")
+        words["missing"] = words.get("missing", "").replace("score 0", "count as empty lists")
     formula = _filled(text, plan, _in_text)
     if plan.arguments.get("k") is None:
         parameters = [_without_cutoff(words) for words in parameters]

@@ -1,5 +1,6 @@
 """Statistics of paired samples: tests, corrections, intervals, effect sizes and power. `rs.compare` uses these."""
 
+from rankstone.statistics.abstention import AbstentionCurve, ScoreCut, abstention_curve, nauc, score_cut
 from rankstone.statistics.anytime import ConfidenceSequence, confidence_sequence
 from rankstone.statistics.combination import COMBINATIONS, Combined, combine
 from rankstone.statistics.corrections import CORRECTIONS, adjust
@@ -43,6 +44,7 @@ __all__ = [
     "CORRECTIONS",
     "INTERVALS",
     "TESTS",
+    "AbstentionCurve",
     "Combined",
     "ConfidenceSequence",
     "Effect",
@@ -52,6 +54,7 @@ __all__ = [
     "Randomization",
     "RankInterval",
     "SampleSize",
+    "ScoreCut",
     "Selection",
     "Sign",
     "Student",
@@ -59,6 +62,7 @@ __all__ = [
     "TukeyRandomised",
     "WestfallYoung",
     "Wilcoxon",
+    "abstention_curve",
     "adjust",
     "bootstrap",
     "borda_count",
@@ -75,6 +79,7 @@ __all__ = [
     "influence",
     "jackknife",
     "moments",
+    "nauc",
     "newcombe",
     "noncentral_power",
     "noncentral_tail",
@@ -86,6 +91,7 @@ __all__ = [
     "relative",
     "sample_ratio",
     "sample_size",
+    "score_cut",
     "selection",
     "sequential",
     "sign_test",
