@@ -97,14 +97,9 @@ def test_errors(gates):
     with pytest.raises(rs.errors.GatesError, match="spending = 'all'; choose from none, harmonic"):
         rs.check(gates / "gates.toml", spending="all")
     with pytest.raises(rs.errors.GatesError, match="ledger = true is a file next to the baseline's, which is none"):
-        rs.check(
-            {"truth": truth, "baseline": runs["popular"], "candidate": runs["hybrid"], "gate": GATE, "ledger": True}
-        )
+        rs.check({**both, "ledger": True})
     with pytest.raises(rs.errors.GatesError, match="spending goes with ledger"):
-        rs.check(
-            {"truth": truth, "baseline": runs["popular"], "candidate": runs["hybrid"], "gate": GATE},
-            spending="harmonic",
-        )
+        rs.check(both, spending="harmonic")
     (gates / "main.json.ledger.jsonl").write_text("nonsense\n")
     with pytest.raises(rs.errors.GatesError, match=r"ledger.jsonl:1: is no entry of a ledger"):
         rs.check(gates / "gates.toml")

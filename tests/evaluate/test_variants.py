@@ -302,9 +302,7 @@ def test_bulk_is_the_single_calls(form, tmp_path):
         "polars": lambda frame, name: pl.from_pandas(frame),
         "arrow": lambda frame, name: pa.Table.from_pandas(frame, preserve_index=False),
         "dicts": lambda frame, name: frame.to_dict("list"),
-        "parquet": lambda frame, name: (pq.write_table(pa.Table.from_pandas(frame), tmp_path / name), tmp_path / name)[
-            1
-        ],
+        "parquet": lambda frame, name: frame.to_parquet(tmp_path / name) or tmp_path / name,
         "rows": lambda frame, name: frame,
     }[form]
     if form == "rows":

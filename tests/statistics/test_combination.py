@@ -42,7 +42,15 @@ def test_statsmodels(seed):
     assert spread**2 == pytest.approx(theirs.tau2 if theirs.tau2 > 0 else 0, abs=1e-12)
     if theirs.tau2 > 0:  # they allow a negative one
         assert float(fit.mean) == pytest.approx(theirs.mean_effect_re)
-        assert float(fit.error) == pytest.approx(theirs.sd_eff_w_re_hksj)
+        assert float(fit.error) == pytest.approx(max(theirs.sd_eff_w_re, theirs.sd_eff_w_re_hksj))
+
+
+def test_two_collections_that_agree_are_not_certain():
+    """Hartung's and Knapp's own error would be 0."""
+    fit, spread = combine([0.1, 0.1], [0.03, 0.03], [30, 30], "random_effects")
+    assert fit.error == pytest.approx(0.03 / math.sqrt(2))
+    assert spread == 0
+    assert fit.freedom == 1
 
 
 def test_errors():
@@ -66,4 +74,4 @@ def test_intervals_cover():
                 target = truths.mean() if name == "stratified" else 0.0
                 hits[name] += low <= target <= high
         assert 0.94 <= hits["stratified"] / 4000 <= 0.965
-        assert 0.92 <= hits["random_effects"] / 4000 <= 0.97, (many, spread, hits)
+        assert hits["random_effects"] / 4000 >= 0.93, (many, spread, hits)  # more, where collections do not differ

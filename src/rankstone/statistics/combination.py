@@ -52,7 +52,7 @@ def _stratified(differences: Floats, errors: Floats, freedom: Floats) -> Combine
 
 
 def _random_effects(differences: Floats, errors: Floats, freedom: Floats) -> Combined:
-    """DerSimonian and Laird's tau; Hartung's and Knapp's error, with k - 1 degrees of freedom."""
+    """DerSimonian and Laird's tau; Hartung's and Knapp's error, modified, with k - 1 degrees of freedom."""
     many = len(differences)
     if many < 2:
         return Combined(_fit(differences[0], math.nan, 0))
@@ -64,15 +64,14 @@ def _random_effects(differences: Floats, errors: Floats, freedom: Floats) -> Com
     tau2 = max(0.0, (heterogeneity - (many - 1)) / scale)
     weights = 1 / (variances + tau2)
     mean = weights @ differences / weights.sum()
-    factor = float(weights @ (differences - mean) ** 2) / (many - 1)
+    # Differences that happen to agree say little of how much collections differ.
+    factor = max(1.0, float(weights @ (differences - mean) ** 2) / (many - 1))
     return Combined(_fit(mean, math.sqrt(factor / weights.sum()), many - 1), math.sqrt(tau2))
 
 
 COMBINATIONS: dict[str, Combination] = {
-    "stratified": Combination("these collections, each counts the same (stratified)", _stratified),
-    "random_effects": Combination(
-        "collections like these (random effects: DerSimonian and Laird, Hartung and Knapp)", _random_effects
-    ),
+    "stratified": Combination("these collections, each counts the same", _stratified),
+    "random_effects": Combination("collections like these (DerSimonian and Laird, Hartung and Knapp)", _random_effects),
 }
 
 
@@ -90,8 +89,9 @@ def combine(differences: ArrayLike, errors: ArrayLike, freedom: ArrayLike, metho
     method : str, default "stratified"
         "stratified": the mean over these collections, each counted the same; its error comes from their queries, with
         Satterthwaite's degrees of freedom. "random_effects": the mean over a population of collections (DerSimonian
-        and Laird 1986), whose error also has the spread between collections (Hartung and Knapp 2001), with one degree
-        of freedom less than there are collections.
+        and Laird 1986), whose error also has the spread between collections (Hartung and Knapp 2001, modified: never
+        below the usual error, Röver, Knapp and Friede 2015), with one degree of freedom less than collections. It is
+        wide for two or three of them.
 
     Returns
     -------
