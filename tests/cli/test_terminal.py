@@ -179,6 +179,8 @@ def example_files(tmp_path, monkeypatch):
     (tmp_path / "results" / "org__a").mkdir(parents=True)
     (tmp_path / "results" / "org__a" / "T1.json").write_text(task_result("T1", 0.5))
     rs.evaluate("qrels.txt", "a.run").write("a.parquet")
+    rs.evaluate("qrels.txt", "a.run", "rr").write("result.json")
+    rs.compare("qrels.txt", {"a": "a.run", "b": "b.run"}, "rr").write("report.html")
 
 
 @pytest.mark.parametrize("line", EXAMPLES)

@@ -34,6 +34,7 @@ from rankstone.errors import GatesError
 from rankstone.evaluate.result_file import is_result, read_result
 from rankstone.metrics.registry import Metric, parse_all
 from rankstone.results.export import RESULT_FORMATS, as_json, write_answer
+from rankstone.results.reproduction import record_of, with_record
 from rankstone.results.result import Result
 from rankstone.statistics import CORRECTIONS, TESTS
 from rankstone.statistics.paired import canonical_name
@@ -107,7 +108,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
     if form == "table" and not arguments.output:
         show(comparison._answer(), arguments)
     else:
-        write_answer(comparison, arguments.output or "-", form, {})
+        write_answer(comparison, arguments.output or "-", form, {}, command=arguments.line)
 
 
 def _origin(arguments: argparse.Namespace, truth: str, files: Mapping[str, str]) -> InputOrigin | None:
@@ -264,7 +265,7 @@ def run_check(arguments: argparse.Namespace) -> int:
         checks = check({} if arguments.gates is None else arguments.gates, **keys)
     writers: dict[str, Callable[[CheckResult], str]] = {
         "junit": CheckResult.to_junit, "markdown": lambda checks: checks.render("markdown"),
-        "json": lambda checks: as_json(checks.to_dict()),
+        "json": lambda checks: as_json(with_record(checks.to_dict(), record_of(arguments.line, checks.files))),
     }  # fmt: skip
     for name, write in writers.items():
         if getattr(arguments, name) is not None:

@@ -192,8 +192,8 @@ def _gates(values: Mapping[str, Any]) -> Gates:
     more = {name: values[name] for name in ("truth", "baseline", "columns", "exclude", "clusters", "weights")
             if name in values}  # fmt: skip
     return Gates(
-        values["candidate"], gates, tuple(pins), metrics=labels, convention=convention, choices=choices,
-        undecided=undecided, confidence=confidence, **more,
+        values["candidate"], gates, tuple(pins), values.get("pins"), metrics=labels, convention=convention,
+        choices=choices, undecided=undecided, confidence=confidence, **more,
     )  # fmt: skip
 
 
