@@ -23,6 +23,7 @@ from rankstone.data.formats import by_magic
 from rankstone.data.lines import open_text
 from rankstone.errors import FileError, InputError
 from rankstone.evaluate.evaluate import evaluate
+from rankstone.evaluate.result_file import of_parquet
 from rankstone.results.answer import Answer, Readable
 from rankstone.results.export import as_json, as_runs
 from rankstone.results.reproduction import file_digest, without_outputs
@@ -167,10 +168,7 @@ def _load(name: str) -> dict[str, Any]:
     text = open_text(name)
     try:
         if by_magic(text.data):
-            import pyarrow
-            import pyarrow.parquet
-
-            saved = json.loads(pyarrow.parquet.read_schema(pyarrow.BufferReader(text.whole)).metadata[b"rankstone"])
+            saved = of_parquet(text.whole)
         else:
             page = _PAGE.search(words := bytes(text.view()).decode())
             saved = json.loads(html.unescape(page[1]) if page else words)

@@ -93,7 +93,7 @@ def read_result(path: Path) -> Result | dict[str, Result]:
     """
     text = open_text(path_name(path))
     try:
-        data = _of_parquet(text.whole) if by_magic(text.data) else _loads(bytes(text.view()))
+        data = of_parquet(text.whole) if by_magic(text.data) else _loads(bytes(text.view()))
         results = {name: Result._of(measurement, name) for name, measurement in _measurements(data).items()}
         for result in results.values() if len(results) == 1 else ():
             result._command = data.get("reproduce", {}).get("command", "")
@@ -155,7 +155,7 @@ def is_result(path: Path) -> bool:
         return False
 
 
-def _of_parquet(data: Any) -> Any:
+def of_parquet(data: bytes) -> Any:
     """What the JSON file would hold: the metadata, and each run's rows."""
     import pyarrow
     import pyarrow.parquet

@@ -3,6 +3,7 @@
 from rankstone.statistics.abstention import AbstentionCurve, ScoreCut, abstention_curve, nauc, score_cut
 from rankstone.statistics.corrections import CORRECTIONS, adjust
 from rankstone.statistics.intervals import INTERVALS, Interval, bootstrap, hall_interval, proportion_interval
+from rankstone.statistics.list_similarity import clicks_over_expected, frequency_overlap, jaccard, list_overlap
 from rankstone.statistics.paired import TESTS
 from rankstone.statistics.power import (
     Effect,
@@ -47,14 +48,18 @@ __all__ = [
     "adjust",
     "bootstrap",
     "borda_count",
+    "clicks_over_expected",
     "detectable",
     "detectable_noncentrality",
     "differences_of",
     "effect",
+    "frequency_overlap",
     "hall_interval",
     "hedges_correction",
     "influence",
+    "jaccard",
     "jackknife",
+    "list_overlap",
     "nauc",
     "noncentral_power",
     "noncentral_tail",
