@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import rankstone as rs
 from rankstone import statistics
 from rankstone.authoring import Metric
+from rankstone.cli.verify_command import Verification
 from rankstone.compare.breakdown import Leaderboard, QueryChange, QueryChanges, Slices
 from rankstone.compare.caveats import Caveat
 from rankstone.compare.check import CheckResult, GateOutcome
@@ -48,7 +49,8 @@ RESULTS = (
     QueryChanges, QueryChange, Slices, Leaderboard, Winner, CheckResult, GateOutcome, Scores, Score, TaskLeaderboard,
     ModelEntry,
     Explanation, Moves, ConventionDifference, IdentifyResult, IdentifyTable, SampledMetrics, WindowResult, Confusion,
-    RiskCoverage, AnswerThreshold, InterleavedList, Outcome, InterleavingResult, Preference, Example, Plot, Readable,
+    RiskCoverage, AnswerThreshold, Verification, InterleavedList, Outcome, InterleavingResult, Preference, Example,
+    Plot, Readable,
 )  # fmt: skip
 # Modules below the package, with their page; the title says what is in it.
 MODULES = {

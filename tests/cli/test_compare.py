@@ -148,6 +148,10 @@ def test_formats(files, capsys, form):
         assert main([*words, "--html", "page.html", "--title", "Autumn <release>"]) == 0
         assert "<h1>Autumn &lt;release&gt;</h1>" in (files / "page.html").read_text()
         assert "<details" in written  # the lists of the queries that changed
+    elif form == "json":  # a file says how to compute it again
+        data = json.loads(written)
+        assert data.pop("reproduce")["command"] == "rankstone compare gold.csv old.csv new.run -m rr"
+        assert data == json.loads(printed)
     else:
         assert written.split() == printed.split()
 

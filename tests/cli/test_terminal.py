@@ -184,6 +184,8 @@ def example_files(tmp_path, monkeypatch):
         (tmp_path / folder).mkdir()
         for name, item in (("a.run", "b"), ("b.run", "c")):
             (tmp_path / folder / name).write_text(run_of(item).replace("q", "10"))
+    rs.evaluate("qrels.txt", "a.run", "rr").write("result.json")
+    rs.compare("qrels.txt", {"a": "a.run", "b": "b.run"}, "rr").write("report.html")
 
 
 @pytest.mark.parametrize("line", EXAMPLES)

@@ -852,8 +852,8 @@ def test_names_of_earlier_versions_are_read(data):
 def test_public_names():
     names = {name for name in dir(rs.Comparison) if not name.startswith("_")}
     assert names == {
-        "baseline", "runs", "metrics", "definitions", "queries", "slices", "leaderboard", "plot", "sample_size", "winner", "latex",
-        "caveats", "verdicts", "headline", "notes", "render", "write", "report",
+        "baseline", "runs", "metrics", "definitions", "queries", "slices", "leaderboard", "plot", "sample_size",
+        "winner", "latex", "caveats", "verdicts", "headline", "notes", "render", "write", "report",
         "to_dict",
         "to_arrow", "to_pandas", "to_polars",
     }  # fmt: skip

@@ -6,6 +6,7 @@
 
 import math
 import re
+from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -339,6 +340,34 @@ def interleaving(case):
     return {"value": None, "per_query": credit}
 
 
+# -- without a truth ---------------------------------------------------------------------------------------------------
+
+
+def opensearch_pairwise(case):
+    first, second = case["run"]["A"], case["run"]["B"]
+    value = {
+        "jaccard": rs.statistics.jaccard,
+        "rbo50": lambda a, b: rs.statistics.list_overlap(a, b, 0.5),
+        "rbo90": lambda a, b: rs.statistics.list_overlap(a, b, 0.9),
+        "frequencyWeighted": rs.statistics.frequency_overlap,
+    }[case["metric"]](first, second)
+    return {"value": math.floor(100 * value + 0.5) / 100, "per_query": None}
+
+
+def opensearch_coec(case):
+    events, values = case["run"], {}
+    if isinstance(events, str):
+        raise NotImplementedError("opensearch-coec: a case that names a file")
+    columns = zip(
+        *(((row["query"], row["item"]), row["rank"], row["action"] == "click") for row in events), strict=True
+    )
+    coec = rs.statistics.clicks_over_expected(*columns, case["options"]["max_rank"])
+    for (query, item), value in coec.items():
+        rounded = Decimal(repr(value)).quantize(Decimal("0.001"), ROUND_HALF_UP)  # Java's %.3f
+        values.setdefault(query, {})[item] = float(rounded)
+    return {"value": None, "per_query": values}
+
+
 TOOLS = {
     "growthbook": growthbook,
     "sentence-transformers": sentence_transformers,
@@ -361,4 +390,6 @@ TOOLS = {
     "opensearch-3.1": opensearch,
     "mpkato-interleaving": interleaving,
     "mteb-nauc": mteb_nauc,
+    "opensearch-pairwise": opensearch_pairwise,
+    "opensearch-coec": opensearch_coec,
 }

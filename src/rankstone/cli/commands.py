@@ -58,6 +58,11 @@ COMMANDS = {
         "compare_commands", "pin", "write the first items of a run as pinned queries, for check",
         "rankstone pin main.run --top 1 -o pins.toml\nrankstone check --pins pins.toml --candidate new.run",
     ),
+    "verify": _command(
+        "verify_command", "verify", "compute a saved result, comparison, report or check again",
+        "rankstone verify result.json\nrankstone verify report.html",
+        epilog="Exit code 0: the same, 3: a file, a version or a number differs; 1: bad data, 2: bad usage.",
+    ),
     "leaderboard": _command(
         "leaderboard_command", "leaderboard", "rank models by the scores that other tools reported",
         "rankstone leaderboard results/ -m ndcg@10 --split test\n"

@@ -37,6 +37,7 @@ from rankstone.errors import GatesError
 from rankstone.evaluate.result_file import is_result, read_result
 from rankstone.metrics.registry import Metric, parse_all
 from rankstone.results.export import RESULT_FORMATS, as_json, write_answer
+from rankstone.results.reproduction import record_of, with_record
 from rankstone.results.result import Result
 from rankstone.statistics import CORRECTIONS, TESTS
 from rankstone.statistics.paired import canonical_name
@@ -124,7 +125,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
     elif form == "table" and not arguments.output:
         show(comparison._answer(), arguments)
     else:
-        write_answer(comparison, arguments.output or "-", form, {})
+        write_answer(comparison, arguments.output or "-", form, {}, command=arguments.line)
 
 
 def _comparison(arguments: argparse.Namespace, needs_lists: bool) -> Comparison:
@@ -278,8 +279,8 @@ def _baseline(baseline: str | None, files: Mapping[str, str], names: Sequence[st
 
 _LIMITS = {"not_worse_than": "--not-worse-than", "at_least": "--at-least", "at_most": "--at-most"}
 # Options of `check` that stand in place of a file's keys of the same names.
-_KEYS = ("truth", "baseline", "candidate", "pins", "convention", "exclude", "clusters", "confidence", "undecided", "ledger",
-         "spending", "candidates")  # fmt: skip
+_KEYS = ("truth", "baseline", "candidate", "pins", "convention", "exclude", "clusters", "confidence", "undecided",
+         "ledger", "spending", "candidates")  # fmt: skip
 
 
 def describe_check(add: Add) -> None:
@@ -329,7 +330,7 @@ def run_check(arguments: argparse.Namespace) -> int:
         checks = check({} if arguments.gates is None else arguments.gates, **keys)
     writers: dict[str, Callable[[CheckResult], str]] = {
         "junit": CheckResult.to_junit, "markdown": lambda checks: checks.render("markdown"),
-        "json": lambda checks: as_json(checks.to_dict()),
+        "json": lambda checks: as_json(with_record(checks.to_dict(), record_of(arguments.line, checks.files))),
     }  # fmt: skip
     for name, write in writers.items():
         if getattr(arguments, name) is not None:

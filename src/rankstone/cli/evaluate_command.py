@@ -67,7 +67,9 @@ def run_evaluate(arguments: argparse.Namespace) -> None:
     if form == "table" and not arguments.output:
         show(whole._answer(), arguments)
     else:
-        write_answer(whole, arguments.output or "-", form, results)
+        for result in results.values() if len(results) == 1 else ():
+            result._command = arguments.line  # for its report
+        write_answer(whole, arguments.output or "-", form, results, command=arguments.line)
 
 
 def results_of(

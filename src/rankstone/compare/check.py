@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -497,6 +498,8 @@ class CheckResult(Records[GateOutcome]):
         One per gate.
     pins : tuple of PinOutcome
         One per pinned query.
+    files : tuple of str
+        The files that the gates name.
     undecided : str
         The effect of inconclusive gates: "pass", "warn" or "fail".
     confidence : float
@@ -525,6 +528,8 @@ class CheckResult(Records[GateOutcome]):
         self.undecided, self.confidence = options.undecided, options.confidence
         self.candidate, self.comparison, self.ledger = candidate, comparison, ledger
         self.pins = tuple(pins)
+        sides = (options.truth, options.baseline, options.candidate, options.exclude, options.pins)
+        self.files = tuple(os.fspath(side) for side in sides if is_path(side))
         definitions = {} if candidate is None else candidate.definitions
         self._definitions = {label: definitions[label] for label in options.labels if label in definitions}
 

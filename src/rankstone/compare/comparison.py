@@ -20,7 +20,7 @@ from rankstone.compare.config import RESAMPLES, Groups, Rules, make_rules
 from rankstone.compare.differences import Difference, Experiment
 from rankstone.compare.pairing import Paired
 from rankstone.compare.paper import Paper
-from rankstone.compare.summary import answer_of, headline_of, paper_of
+from rankstone.compare.summary import answer_of, command_of, headline_of, paper_of
 from rankstone.compare.winner import Winner
 from rankstone.errors import InputError, InputTypeError
 from rankstone.metrics.registry import Value, parse_all
@@ -317,7 +317,7 @@ class Comparison(Records[Difference]):
         """
         from rankstone.results.export import result_format, write_answer
 
-        write_answer(self, path, result_format(path, format), {})
+        write_answer(self, path, result_format(path, format), {}, command=command_of(self._experiment))
 
     def report(self, title: str | None = None) -> str:
         """An HTML page with verdicts, plots, queries and definitions: one file, without external requests.

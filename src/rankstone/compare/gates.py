@@ -206,8 +206,8 @@ def _gates(values: Mapping[str, Any]) -> Gates:
     if planned is not None and (type(planned) is not int or planned < 1):
         raise GatesError(f"candidates = {planned!r}; give a whole number from 1")
     return Gates(
-        values["candidate"], gates, tuple(pins), metrics=labels, convention=convention, choices=choices,
-        undecided=undecided, confidence=confidence, **more,
+        values["candidate"], gates, tuple(pins), values.get("pins"), metrics=labels, convention=convention,
+        choices=choices, undecided=undecided, confidence=confidence, **more,
     )  # fmt: skip
 
 

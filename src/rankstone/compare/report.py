@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from rankstone.compare.breakdown import QueryChanges, changes_of, large_groups, 
 from rankstone.compare.caveats import general_caveats
 from rankstone.compare.config import Rules, default_correction
 from rankstone.compare.differences import Difference, Experiment
-from rankstone.compare.summary import detectable_of, headline_of, method_of, split_convention
+from rankstone.compare.summary import command_of, detectable_of, headline_of, method_of, split_convention
 from rankstone.data.files import is_path
 from rankstone.plots.marks import escape, escape_sentence, printable
 from rankstone.plots.page import (
@@ -34,6 +35,9 @@ from rankstone.plots.page import (
     wide_figure,
 )
 from rankstone.results.answer import number, p_said, p_value, signed, verdict_of
+from rankstone.results.export import as_json
+from rankstone.results.reproduction import record_of, with_record
+from rankstone.results.schema import stamp
 from rankstone.version import __version__
 
 if TYPE_CHECKING:
@@ -70,7 +74,7 @@ def report_of(data: Experiment, title: str | None = None) -> str:
         ("power", "Power", _power(selected[:_CURVES])),
         ("ties", "Ties and judgements", _ties_and_judgements(data)),
         *([("leaderboard", "Leaderboard", _leaderboard(data, first))] if len(data.names) > 2 else []),
-        ("definitions", "Definitions and provenance", _provenance_of(data)),
+        ("definitions", "Definitions and provenance", _provenance_of(data) + _saved(data)),
     ]
     convention = " with ".join(filter(None, split_convention(data.definitions)))
     truth = None if data.origin is None else data.origin.truth
@@ -349,7 +353,7 @@ def _provenance_of(data: Experiment) -> str:
     runs = ", ".join(f"{printable(name)!r}: {_path(inputs.get(name), '...')}" for name in data.names)
     truth = _path(data.origin and data.origin.truth, "truth")
     words = [truth, f"{{{runs}}}", repr(list(data.labels)), *keywords, *_convention_keywords(data.definitions)]
-    call = data.command or f"rs.compare({', '.join(words)})"
+    call = command_of(data) or f"rs.compare({', '.join(words)})"
     return _provenance(data.paired.systems, data.definitions, call, [*method_of(data), *detectable_of(data)])
 
 
@@ -376,17 +380,36 @@ def _provenance(systems: Any, definitions: Any, call: str, lines: Sequence[str])
     )
 
 
+_NUMBERS = ("run", "baseline", "metric", "first", "second", "difference", "low", "high", "p", "adjusted", "verdict")
+
+
+def _saved(data: Experiment) -> str:
+    """The numbers of a comparison and how to compute them again."""
+    rows = [{name: getattr(of, name) for name in _NUMBERS} for of in data.differences]
+    return _embedded("comparison", {"runs": list(data.names), "differences": rows}, command_of(data))
+
+
+def _embedded(kind: str, numbers: Mapping[str, object], command: str) -> str:
+    """Plain data in a page, which shows nothing of it, for `rankstone verify`; empty if it cannot be computed again."""
+    reproduce = record_of(command)
+    text = as_json(with_record({**stamp(kind), **(numbers if reproduce else {})}, reproduce))
+    return f'<template id="rankstone-data">{html.escape(text, quote=False)}</template>'
+
+
 # -- one run -------------------------------------------------------------------------------------------------
 
 
 def report_of_result(result: Result, title: str | None = None) -> str:
     """The report of a result."""
     name = result._name or "run"
-    call = f"rs.evaluate({', '.join(['truth', 'run', repr(list(result)), *_convention_keywords(result.definitions)])})"
+    words = ["truth", "run", repr(list(result)), *_convention_keywords(result.definitions)]
+    call = result._command or f"rs.evaluate({', '.join(words)})"
+    names = ("means", "inputs", "versions", "convention", "choices")
+    numbers = {"runs": {name: {key: value for key, value in result.to_dict().items() if key in names}}}
     provenance = _provenance({name: (result,)}, result.definitions, call, result.notes)
     sections = [
         ("queries", "Queries", _values(result)),
-        ("definitions", "Definitions and provenance", provenance),
+        ("definitions", "Definitions and provenance", provenance + _embedded("result", numbers, result._command)),
     ]
     subtitle = [date.today().isoformat(), f"rankstone {__version__}"]
     return page(title or f"Result of {name}", subtitle, _means(result) + _curves(result), sections)

@@ -14,6 +14,7 @@ from rankstone.evaluate import result_file
 from rankstone.evaluate.variants import VariantDifference
 from rankstone.results.definition import DEFINITION
 from rankstone.results.difference_bounds import DifferenceBounds
+from rankstone.results.reproduction import SCHEMA as REPRODUCTION
 from rankstone.results.schema import (
     ANY,
     COUNT,
@@ -49,6 +50,7 @@ _DIFFERENCE = record_of(
     superiority=REAL, effect=_EFFECT, caveats=_CAVEATS,
 )  # fmt: skip
 _COMPARISON = record(
+    {"reproduce": REPRODUCTION},
     runs=array(TEXT), baseline=_TEXT_OR_NONE, metrics=array(TEXT), queries=COUNT, test=TEXT, correction=TEXT,
     confidence=REAL, margin={"anyOf": [REAL, by_name(REAL)]}, primary=_or_none(array(TEXT)),
     resamples=_or_none(COUNT), seed=_or_none({"type": "integer"}), means=by_name(by_name(REAL)),
@@ -67,7 +69,7 @@ _PIN = record_of(
     PinOutcome, query=ID, verdict=_VERDICT, places=_PLACES, before=_or_none(_PLACES),
 )  # fmt: skip
 _CHECK = record(
-    {"pins": array(_PIN)},
+    {"pins": array(_PIN), "reproduce": REPRODUCTION},
     verdict=_VERDICT, exit_code=COUNT, undecided=TEXT, confidence=REAL, ledger=_or_none(record_of(LedgerEntry)),
     gates=array(_GATE), notes=array(TEXT),
     definitions=_DEFINITIONS,

@@ -9,11 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from rankstone.compare.caveats import general_caveats
+from rankstone.compare.config import Rules, default_correction
 from rankstone.compare.differences import Difference, Experiment
 from rankstone.compare.paper import Block, Paper
 from rankstone.plots.marks import printable
 from rankstone.results.answer import Answer, number, p_value, queries, signed
 from rankstone.results.definition import Definition, summarize
+from rankstone.results.reproduction import command_line
 
 _MANY = 12  # caveats under a table
 _TEXTS = ("metric", "run", "than", "verdict")  # columns that are not numbers
@@ -275,3 +277,20 @@ def paper_of(data: Experiment) -> Paper:
     )  # fmt: skip
     level = f"{test}, p at most {data.rules.level:.3g}"
     return Paper(data.names, data.baseline, [block], level, count, [f"{line}." for line in defined], f"{origin}.")
+
+
+# -- the same again ------------------------------------------------------------------------------------------
+
+
+def command_of(data: Experiment) -> str:
+    """The command that makes the comparison; empty where there is none: data in memory, or options in memory."""
+    if data.command or data.origin is None:
+        return data.command
+    runs, rules = data.origin.runs, data.rules
+    in_memory = data.by is not None or data.paired.clusters is not None or data.is_weighted or callable(rules.test)
+    if in_memory or any(len(several) > 1 for several in runs.values()):
+        return ""
+    defaults = Rules(correction=default_correction(data.baseline))
+    options = {name: value for name, value in rules._asdict().items() if value != getattr(defaults, name)}
+    how = {**data.origin.how, **options, "baseline": data.baseline}
+    return command_line("compare", data.origin.truth, {name: run for name, (run,) in runs.items()}, data.labels, how)

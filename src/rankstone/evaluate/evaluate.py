@@ -15,6 +15,7 @@ from rankstone.evaluate.fastpath import compiled_for
 from rankstone.evaluate.measurement import evaluate_source
 from rankstone.evaluate.pipeline import open_source, resolve_side_info
 from rankstone.metrics.registry import Value, as_tuple
+from rankstone.results.reproduction import command_line
 from rankstone.results.result import Result
 
 if TYPE_CHECKING:
@@ -147,12 +148,12 @@ def evaluate(
     if weights is not None and choices.setdefault("averaging", "weighted") != "weighted":
         raise InputError(f"weights= needs averaging='weighted', not {choices['averaging']!r}")
     if "pyspark" in sys.modules and (is_spark(truth) or is_spark(run)):
-        options = {
+        arrays = {
             "mask": mask, "lengths": lengths, "groups": groups, "query": query, "queries": queries, "exclude": exclude,
             "exclude_from_truth": exclude_from_truth or None, "parent": parent, "overlap": overlap,
             "bounds": bounds or None,
         }  # fmt: skip
-        for name in (name for name, value in options.items() if value is not None):
+        for name in (name for name, value in arrays.items() if value is not None):
             raise InputTypeError(f"{name}= is not supported for Spark tables")
         from rankstone.spark.distributed import evaluate as evaluate_on_spark  # the table stays on the cluster
 
@@ -164,6 +165,14 @@ def evaluate(
             **tables, metrics=metrics, convention=convention, columns=columns, threads=threads or 1, **choices
         )
     metrics = as_tuple(metrics)
+    options: dict[str, Any] = {
+        "convention": convention, "columns": columns, "queries": queries, "exclude": exclude,
+        "exclude_from_truth": exclude_from_truth, "catalogue": catalogue, "history": history, "reference": reference,
+        "parent": parent, "overlap": overlap, "bounds": bounds, **choices,
+        **{name: ... for name, value in (("weights", weights), ("mask", mask), ("lengths", lengths), ("groups", groups),
+                                         ("query", query)) if value is not None},
+    }  # fmt: skip
+    command = command_line("evaluate", truth, {"run": run}, map(str, metrics), options)
     side_info, choices = resolve_side_info(catalogue, history, reference, metrics, choices)
     make_plans(metrics, convention, choices)  # what is wrong with them is an error before data is read
     if isinstance(run, (str, PathLike)):
@@ -175,15 +184,19 @@ def evaluate(
         if all(option is None for option in in_memory) and not same and is_large(run):
             from rankstone.evaluate.stream import evaluate_file
 
-            return evaluate_file(
+            large = evaluate_file(
                 truth, run, metrics, convention=convention, weights=weights, columns=columns, side_info=side_info,
                 threads=threads, **choices,
             )  # fmt: skip
+            large._command = command
+            return large
     source = open_source(
         truth, run, mask=mask, lengths=lengths, groups=groups, query=query, columns=columns, exclude=exclude,
         exclude_from_truth=exclude_from_truth, parent=parent, overlap=overlap, queries=queries,
     )  # fmt: skip
-    return evaluate_source(source, metrics, convention, weights, threads, choices, bounds, side_info)
+    result = evaluate_source(source, metrics, convention, weights, threads, choices, bounds, side_info)
+    result._command = command
+    return result
 
 
 class Evaluator:

@@ -22,6 +22,7 @@ from rankstone.evaluate.means import Contributions, finish_of
 from rankstone.evaluate.measurement import check_per_query, plain_shares
 from rankstone.metrics.registry import parse_one
 from rankstone.results.definition import DEFINITION, Definition, Definitions, Plain
+from rankstone.results.reproduction import SCHEMA as REPRODUCTION
 from rankstone.results.result import Account, Result, TieRange, UnjudgedRange
 from rankstone.results.schema import (
     FLAG,
@@ -60,7 +61,7 @@ _RUN = record(
     notes=array(TEXT), queries=array(ID), per_query=by_name(_NUMBERS),
 )  # fmt: skip
 _HAS_MEANS = {"type": "object", "required": ["means"], "properties": {"means": OBJECT}}
-SCHEMA = document("result", record(runs=by_name(_RUN)))
+SCHEMA = document("result", record({"reproduce": REPRODUCTION}, runs=by_name(_RUN)))
 
 
 def read_result(path: Path) -> Result | dict[str, Result]:
@@ -92,8 +93,10 @@ def read_result(path: Path) -> Result | dict[str, Result]:
     """
     text = open_text(path_name(path))
     try:
-        data = _of_parquet(text.whole) if by_magic(text.data) else _loads(bytes(text.view()))
+        data = of_parquet(text.whole) if by_magic(text.data) else _loads(bytes(text.view()))
         results = {name: Result._of(measurement, name) for name, measurement in _measurements(data).items()}
+        for result in results.values() if len(results) == 1 else ():
+            result._command = data.get("reproduce", {}).get("command", "")
         return results if len(results) != 1 else next(iter(results.values()))
     except RecursionError:
         raise FileError(text.name, f"{_NOT_OURS} (it is nested too deeply)") from None
@@ -118,7 +121,8 @@ def _measurements(data: Any) -> dict[str, SavedMeasurement]:
     """The results of a file by name, checked."""
     check(data, {"type": "object", "required": ["runs"]})
     content = check_stamp("result", data)
-    check(content, {"properties": {"runs": by_name({"type": "object"})}, "additionalProperties": False})
+    known = {"runs": by_name({"type": "object"}), "reproduce": REPRODUCTION}
+    check(content, {"properties": known, "additionalProperties": False})
     out = {}
     for name, saved in content["runs"].items():
         versions = saved.get("versions")
@@ -151,7 +155,7 @@ def is_result(path: Path) -> bool:
         return False
 
 
-def _of_parquet(data: Any) -> Any:
+def of_parquet(data: bytes) -> Any:
     """What the JSON file would hold: the metadata, and each run's rows."""
     import pyarrow
     import pyarrow.parquet

@@ -20,6 +20,7 @@ from rankstone.data.lists import Lists
 from rankstone.data.tables import as_columns
 from rankstone.errors import InputError
 from rankstone.metrics.registry import parse
+from rankstone.results.reproduction import record_of, with_record
 from rankstone.results.schema import stamp
 
 if TYPE_CHECKING:
@@ -50,19 +51,23 @@ def write(result: Result, path: Path, format: str | None = None) -> None:  # noq
     """Write a result: `result.write` says how. The name's ending .gz, .bz2, .xz or .zst compresses."""
     form, results = result_format(path, format), {result._name or "run": result}
     if form != "json":
-        write_answer(result, path, form, results)
+        write_answer(result, path, form, results, command=result._command)
         return
+    reproduce = record_of(result._command)
     with replacing(path, form) as stream:
-        stream.write((as_json(as_runs(results)) + "\n").encode())
+        stream.write((as_json(with_record(as_runs(results), reproduce)) + "\n").encode())
 
 
-def write_answer(answer: Writable, path: Path, form: str, results: Mapping[str, Result], verbose: bool = True) -> None:
-    """Write an answer about some results to a file; `-` is standard output."""
+def write_answer(
+    answer: Writable, path: Path, form: str, results: Mapping[str, Result], verbose: bool = True, command: str = ""
+) -> None:
+    """Write an answer about some results to a file; `-` is standard output. command: what computes it again."""
+    reproduce = record_of(command) if form in ("json", "parquet") and path != "-" else None
     with replacing(path, form) as stream:
         if form == "trec":
             _write_values(results, stream)
         elif form == "json":
-            stream.write((as_json(answer.to_dict()) + "\n").encode())
+            stream.write((as_json(with_record(answer.to_dict(), reproduce)) + "\n").encode())
         elif form == "html" and path != "-" and (report := getattr(answer, "report", None)):
             stream.write(report().encode())
         elif form in PAGES.values():
@@ -70,7 +75,7 @@ def write_answer(answer: Writable, path: Path, form: str, results: Mapping[str, 
         else:
             table = answer.to_arrow()
             if form == "parquet":
-                about = {b"rankstone": as_json(_about(results)).encode()} if results else {}
+                about = {b"rankstone": as_json(with_record(_about(results), reproduce)).encode()} if results else {}
                 table = table.replace_schema_metadata({**(table.schema.metadata or {}), **about})
             _write_table(table, stream, form)
 

@@ -126,6 +126,7 @@ class Result(Readable, Mapping[str, float]):
     _confidence: float | None = None  # of the intervals that are printed
     _more_notes: tuple[str, ...] = ()  # on how the data was read, besides those of the measurement
     _name = ""  # of the run, where it has one
+    _command = ""  # that computes it again, where it comes from files
 
     def __init__(self, means: dict[str, float], later: Callable[[], Measurement] | None) -> None:
         self._means, self._later = means, later

@@ -5,6 +5,7 @@ from rankstone.statistics.anytime import ConfidenceSequence, confidence_sequence
 from rankstone.statistics.combination import COMBINATIONS, Combined, combine
 from rankstone.statistics.corrections import CORRECTIONS, adjust
 from rankstone.statistics.intervals import INTERVALS, Interval, bootstrap, hall_interval, proportion_interval
+from rankstone.statistics.list_similarity import clicks_over_expected, frequency_overlap, jaccard, list_overlap
 from rankstone.statistics.paired import TESTS
 from rankstone.statistics.power import (
     Effect,
@@ -66,6 +67,7 @@ __all__ = [
     "adjust",
     "bootstrap",
     "borda_count",
+    "clicks_over_expected",
     "combine",
     "confidence_sequence",
     "contenders",
@@ -74,10 +76,13 @@ __all__ = [
     "detectable_noncentrality",
     "differences_of",
     "effect",
+    "frequency_overlap",
     "hall_interval",
     "hedges_correction",
     "influence",
+    "jaccard",
     "jackknife",
+    "list_overlap",
     "moments",
     "nauc",
     "newcombe",
