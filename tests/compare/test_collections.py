@@ -71,6 +71,21 @@ def test_equivalence(collections):
     assert verdicts["stratified", "b", "ndcg@10"] == "equivalent (margin 0.2)"
 
 
+def test_looks_at_any_time(collections):
+    """Stratified as a sequence of all queries; random effects have none."""
+    comparison = rs.compare(collections, "ap", baseline="sys_a", anytime=200)
+    fixed = rs.compare(collections, "ap", baseline="sys_a")["stratified", "sys_b", "ap"]
+    ours, other = (comparison[name, "sys_b", "ap"] for name in ("stratified", "random_effects"))
+    parts = [comparison[name]["sys_b", "ap"] for name in collections]
+    error = np.sqrt(sum(of.error**2 for of in parts)) / 3
+    sequence = rs.statistics.confidence_sequence(fixed.difference, error, 173, tuning=200)
+    assert (ours.low, ours.high) == pytest.approx(tuple(map(float, sequence.interval())))
+    assert ours.p == pytest.approx(float(sequence.p()))
+    assert np.isnan(other.p)
+    assert other.verdict == ""
+    assert "random effects have no interval for every look" in comparison.notes
+
+
 def test_all_pairs(collections):
     comparison = rs.compare(collections, ["ap"], correction="bh")
     assert comparison.correction == "bh"

@@ -518,7 +518,7 @@ class TestPairing:
             ({"baseline": "z"}, "baseline='z' is none of the runs: 'a', 'b', 'c'"),
             (
                 {"test": "anova"},
-                "test='anova'; choose from 't', 'randomization', 'wilcoxon', 'sign', or give a function",
+                "test='anova'; choose from 't', 'randomization', 'wilcoxon', 'sign', 'anytime', or give a function",
             ),
             ({"correction": "sidak?"}, "correction='sidak\\?'; choose from 'holm'"),
             ({"confidence": 95}, "confidence=95; give a number from 0.5 to 1"),
@@ -844,7 +844,9 @@ def test_names_of_earlier_versions_are_read(data):
     new = rs.compare(*data, "rr", test="randomization", correction="westfall_young", resamples=999)
     assert old.to_dict() == new.to_dict()
     assert (old.to_dict()["test"], old.to_dict()["correction"]) == ("randomization", "westfall_young")
-    with pytest.raises(ValueError, match="choose from 't', 'randomization', 'wilcoxon', 'sign', or") as error:
+    with pytest.raises(
+        ValueError, match="choose from 't', 'randomization', 'wilcoxon', 'sign', 'anytime', or"
+    ) as error:
         rs.compare(*data, "rr", test="flip")
     assert "flips" not in str(error.value)
 

@@ -60,5 +60,7 @@ def test_forms():
 def test_errors():
     with pytest.raises(ValueError, match="there is one candidate; give several weights=, parameters= or methods"):
         rs.fuse.tune(runs, truth, weights=False)
+    with pytest.raises(ValueError, match=r"weights= has \[1, 2\]; give one number per run: popular"):
+        rs.fuse.tune(runs, truth, weights=[(1, 2)])
     with pytest.raises(ValueError, match="there is 1 run; fusion needs two"):
         rs.fuse.tune({"one": runs["hybrid"]}, truth)

@@ -68,6 +68,8 @@ def test_compare():
     assert not [line for line in lines if "smallest detectable" in line]
     with pytest.raises(ValueError, match="power is of a number of queries that is fixed before"):
         watched.detectable()
+    with pytest.raises(ValueError, match="posterior probabilities are of a number of queries that is fixed before"):
+        watched.probabilities()
     with pytest.raises(ValueError, match="an e-value is of intervals that hold at every look"):
         _ = fixed.e_value
     with pytest.raises(ValueError, match="anytime=True is a test of its own; leave out test='sign'"):
@@ -76,6 +78,17 @@ def test_compare():
         rs.compare(truth, runs, "rr", anytime=True, correction="westfall_young")
     with pytest.raises(ValueError, match="anytime=-1; give True, or the number of queries"):
         rs.compare(truth, runs, "rr", anytime=-1)
+
+
+def test_all_that_is_made_of_it():
+    """Leaderboards and reports have no fixed intervals where looks are many."""
+    truth, runs, *_ = rs.example()
+    comparison = rs.compare(truth, runs, "ndcg@10", anytime=True)
+    board = comparison.leaderboard()
+    assert "ranks by Holm over 3 pairs, at every look" in str(board)
+    pairs = {frozenset((of.baseline, of.run)): of.adjusted <= 0.05 for of in comparison}
+    assert board.best == [name for name in runs if name == "hybrid" or not pairs[frozenset((name, "hybrid"))]]
+    assert "Intervals hold at every look" in comparison.report()
 
 
 def alarms(draw, start, looks, step, tuning, experiments=2000, seed=0):

@@ -323,14 +323,21 @@ class Leaderboard(Records[LeaderboardEntry]):
 
 
 def leaderboard_of(data: Experiment, label: str) -> Leaderboard:
-    """The runs of a comparison by one metric; all pairs are tested by Westfall-Young."""
+    """The runs of a comparison by one metric; all pairs are tested by Westfall-Young, or at every look by Holm."""
     sample, rules = data.samples[label], data.rules
     score = sample.means * (data.directions[label] or 1)
     order = np.argsort(-score, kind="stable")
     many = len(order)
     pairs = list(combinations(range(many), 2))
     apart = np.zeros((many, many), dtype=bool)
-    for (a, b), p in zip(pairs, step_down(data.stacked([label], pairs)), strict=True):
+    if rules.paired_test.anytime:
+        values = adjust(rules.paired_test.p(data.tested(sample.values, pairs, sample.clusters)), "holm")
+        how = f"Holm over {len(pairs)} pairs, at every look"
+    else:
+        values = step_down(data.stacked([label], pairs))
+        flips = f"{rules.resamples:,} sign flips, seed {rules.seed}"
+        how = f"Westfall-Young (step-down max-T) over {len(pairs)} pairs ({flips})"
+    for (a, b), p in zip(pairs, values, strict=True):
         apart[a, b] = apart[b, a] = p <= rules.level
     higher = score[:, None] > score[None, :]
     entries = []
@@ -342,7 +349,6 @@ def leaderboard_of(data: Experiment, label: str) -> Leaderboard:
                              1 + above, many - below, bool(run == order[0] or not apart[run, order[0]]))
         )  # fmt: skip
     return Leaderboard(label, entries, [
-        f"{queries(sample.mask.sum())}; ranks by Westfall-Young (step-down max-T) over {len(pairs)} pairs "
-        f"({rules.resamples:,} sign flips, seed {rules.seed}); interval: {100 * rules.confidence:g} %, of the mean",
+        f"{queries(sample.mask.sum())}; ranks by {how}; interval: {100 * rules.confidence:g} %, of the mean",
         "*: statistically tied for first; the best of many means is biased upwards",
     ])  # fmt: skip

@@ -167,7 +167,7 @@ def general_caveats(data: Experiment) -> list[str]:
         prefix, many = groups
         lines.append(f"query ids suggest {many:,} groups ('{prefix}...'); if they are related, pass clusters=")
     if len(data.names) > _RUNS:
-        expects = f"; {data.winner.sentence}" if len(paired.queries) >= FEW else ""
+        expects = f"; {data.winner.sentence}" if data.has_winner else ""
         lines.append(f"{len(data.names)} runs on one truth: the best mean is biased upwards{expects}")
     if data.is_weighted:
         shares = paired.first._measurement.shares(data.labels[0])

@@ -19,9 +19,10 @@ from rankstone.errors import InputError
 from rankstone.results.answer import Answer, number, p_value, queries, signed
 from rankstone.results.definition import Definitions, label_of, summarize
 from rankstone.results.schema import stamp
+from rankstone.statistics.anytime import confidence_sequence
 from rankstone.statistics.combination import COMBINATIONS, combine
 from rankstone.statistics.corrections import CORRECTIONS, adjusted
-from rankstone.statistics.student_t import Student
+from rankstone.statistics.paired import Fit
 
 T = TypeVar("T")
 
@@ -237,6 +238,10 @@ class CollectionsComparison(Comparison):
             f"{f' with {choices}' if choices else ''}",
             *(f"{method.replace('_', ' ')}: {row.words}" for method, row in COMBINATIONS.items()),
         ]
+        if data.rules.paired_test.anytime:
+            notes.append("random effects have no interval for every look")
+        elif not data.rules.paired_test.is_student:
+            notes.append("over all collections: Student's t, of the mean differences")
         spreads = [f"{of.metric} {of.run} {of.spread:.4f}" for of in self._records if of.spread > 0]
         if spreads:
             notes.append(f"differences vary between collections (tau): {', '.join(spreads[:6])}")
@@ -292,7 +297,7 @@ def _adjusted(p: Sequence[float], decides: Sequence[bool], correction: str) -> l
     return out.tolist()
 
 
-def _equivalence(of: Difference, fit: Difference | Student) -> float:
+def _equivalence(of: Difference, fit: Difference | Fit) -> float:
     """p-value of the two one-sided tests; NaN without a margin."""
     margin = of._experiment.rules.margin_of(of.metric)
     return math.nan if margin is None else max(float(fit.above(-margin)), float(fit.below(margin)))
@@ -309,7 +314,13 @@ def _combined(method: str, several: Sequence[Difference]) -> tuple[CollectionDif
                                 nan, sum(each.queries for each in several), "")  # fmt: skip
     if min(freedom) < 1 or not all(math.isfinite(each.error) for each in several):
         return part, nan
+    fit: Fit
     fit, spread = combine([each.difference for each in several], [each.error for each in several], freedom, method)
+    if of.is_anytime:
+        if not COMBINATIONS[method].anytime:
+            return replace(part, difference=float(fit.mean), spread=spread), nan
+        rules, units = of._experiment.rules, sum(each + 1 for each in freedom)
+        fit = confidence_sequence(fit.mean, fit.error, units, confidence=rules.confidence, tuning=rules.tuning)
     low, high = map(float, fit.interval(of._experiment.rules.confidence))
     part = replace(part, difference=float(fit.mean), low=low, high=high, p=float(fit.p()), spread=spread)
     return part, _equivalence(of, fit)
@@ -318,7 +329,7 @@ def _combined(method: str, several: Sequence[Difference]) -> tuple[CollectionDif
 def _decided(part: CollectionDifference, of: Difference, p: float, within: float) -> CollectionDifference:
     """With its adjusted p-value and the verdict."""
     rules = of._experiment.rules
-    if not of.verdict:
+    if not of.verdict or math.isnan(part.p):
         return part
     up, down = {1: ("better", "worse"), -1: ("worse", "better"), 0: ("higher", "lower")}[of.direction]
     verdict = "inconclusive" if not p <= rules.level else up if part.difference > 0 else down

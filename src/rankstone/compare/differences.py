@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.align.alignment import Bools, Floats, Ints
-from rankstone.compare.caveats import Caveat, caveats_of
+from rankstone.compare.caveats import FEW, Caveat, caveats_of
 from rankstone.compare.config import Groups, Rules
 from rankstone.compare.pairing import Paired, Sample
 from rankstone.compare.winner import Winner, winner_of
@@ -116,6 +116,14 @@ class Experiment:
     def differences(self) -> tuple[Difference, ...]:
         """The differences of all metrics and pairs of runs."""
         return tuple(_differences(self))
+
+    @property
+    def has_winner(self) -> bool:
+        """Whether each metric has enough queries, or clusters of them, for a winner's interval."""
+        return all(
+            len(sample.values) >= FEW and (sample.clusters is None or len(set(sample.clusters.tolist())) >= FEW)
+            for sample in self.samples.values()
+        )
 
     @cached_property
     def winner(self) -> Winner:
@@ -424,9 +432,9 @@ class Difference:
         """Whether the interval and the p-value hold at every look."""
         return self._experiment.rules.paired_test.anytime
 
-    def _check_planned(self) -> None:
+    def _check_planned(self, what: str = "power is of") -> None:
         if self.is_anytime:
-            raise InputError("power is of a number of queries that is fixed before; leave out anytime=True to plan it")
+            raise InputError(f"{what} a number of queries that is fixed before; leave out anytime=True")
 
     @property
     def _level(self) -> float:
@@ -464,6 +472,7 @@ class Difference:
         dict
             "worse", "same" and "better"; "better" means higher where neither direction is better.
         """
+        self._check_planned("posterior probabilities are of")
         # With a flat prior, 1 minus a one-sided p-value is the posterior (Benavoli et al. 2017).
         not_worse, not_better = self.below(-margin), self.above(margin)
         low, high = 1 - not_worse, 1 - not_better

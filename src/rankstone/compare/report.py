@@ -288,6 +288,8 @@ def _slices(data: Experiment) -> Iterator[Section]:
 
 def _power(differences: Sequence[Difference]) -> str:
     usable = [of for of in differences if of.error > 0 and of.queries > 1]
+    if any(of.is_anytime for of in usable):
+        return paragraph("Intervals hold at every look: there is no number of queries that power would be of.")
     if not usable:
         return paragraph("The runs do not differ, or there is only one query: power is not defined.")
     rows = [["run", "metric", "queries", "detectable difference (80 % power)", "queries for half of that"], *(

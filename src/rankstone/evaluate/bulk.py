@@ -69,7 +69,7 @@ def events_of(
             events += _impressions(_table(data, kind), keys, columns)
         else:
             events += _feedback(_table(data, kind), columns)
-    return sorted(events, key=lambda event: (read_time(event.time)[0], isinstance(event, FeedbackEvent)))
+    return sorted(events, key=lambda event: read_time(event.time)[0])
 
 
 # -- tables --------------------------------------------------------------------------------------------------
@@ -166,6 +166,7 @@ def _of_ubi(
 ) -> Iterator[ImpressionEvent | FeedbackEvent]:
     """Impressions, an event per item, as lists by query id; and the feedback of some actions."""
     served: dict[Hashable, list[tuple[float, Hashable, Mapping[str, Any]]]] = {}
+    feedback = []
     for row in rows:
         attributes = row.get("event_attributes") or {}
         item = (attributes.get("object") or {}).get("object_id")
@@ -176,13 +177,14 @@ def _of_ubi(
             ordinal = (attributes.get("position") or {}).get("ordinal", len(served.get(list_id, ())))
             served.setdefault(list_id, []).append((ordinal, item, row))
         elif action in actions:
-            yield FeedbackEvent(list_id, item, _milliseconds(row["timestamp"]), actions[action])
+            feedback.append(FeedbackEvent(list_id, item, _milliseconds(row["timestamp"]), actions[action]))
     for list_id, several in served.items():
         several.sort(key=lambda entry: entry[0])
         row = several[0][2]
         segment = {key: _field(row, key) for key in keys}
         time = min((_milliseconds(entry[2]["timestamp"]) for entry in several), key=lambda one: read_time(one)[0])
         yield ImpressionEvent(list_id, [item for _, item, _ in several], time, segment)
+    yield from feedback
 
 
 def _field(row: Mapping[str, Any], key: str) -> Any:

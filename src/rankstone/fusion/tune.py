@@ -239,6 +239,8 @@ def _ways(names: Sequence[str], tried: Sequence[str], weights: Any, parameters: 
         equal += _grid(len(names))
     elif weights is not False:
         equal = [list(weighting) for weighting in weights]
+        for weighting in (weighting for weighting in equal if len(weighting) != len(names)):
+            raise InputError(f"weights= has {weighting}; give one number per run: {', '.join(names)}")
     for name in tried:
         row = methods.find(name)
         for weighting in equal if row.weighted else [None]:

@@ -36,6 +36,7 @@ class Combination:
 
     words: str
     of: Callable[[Floats, Floats, Floats], Combined]  # of differences, standard errors and degrees of freedom
+    anytime: bool = False  # its error alone is enough for a confidence sequence
 
 
 def _fit(mean: float, error: float, freedom: float) -> Student:
@@ -70,7 +71,7 @@ def _random_effects(differences: Floats, errors: Floats, freedom: Floats) -> Com
 
 
 COMBINATIONS: dict[str, Combination] = {
-    "stratified": Combination("these collections, each counts the same", _stratified),
+    "stratified": Combination("these collections, each counts the same", _stratified, anytime=True),
     "random_effects": Combination("collections like these (DerSimonian and Laird, Hartung and Knapp)", _random_effects),
 }
 
