@@ -238,7 +238,10 @@ def _book_pair(entry: Entry) -> Iterator[ListRow]:
     yield _get(entry.value, "query_text"), [_get(entry.value, "doc_id")] * len(grades), grades
 
 
-def _is_book(sample: Any) -> Path | None:
+is_book = _at("query_doc_pairs")
+
+
+def is_book_table(sample: Any) -> Path | None:
     """A column per judge: a name in several words, an address or `Anonymous`, with numbers in it."""
     names = list(sample)
     judges = names[2:] if names[:2] == ["query", "docid"] else []
@@ -550,8 +553,8 @@ TOOLS: Sequence[ToolFormat] = (
     ToolFormat("solr", "Solr response", _solr, run=_solr_docs, ordered=True),
     ToolFormat("vespa", "Vespa response", _vespa, run=_vespa_hits, ordered=True),
     ToolFormat("quepid-json", "Quepid ratings", _at("queries", "query", "ratings"), truth=_quepid),
-    ToolFormat("quepid-book", "Quepid book", _at("query_doc_pairs"), truth=_book_pair, by_item=True, note=_JUDGES),
-    ToolFormat("quepid-book-csv", "Quepid book", _is_book, truth=_book_row, by_item=True, note=_JUDGES),
+    ToolFormat("quepid-book", "Quepid book", is_book, truth=_book_pair, by_item=True, note=_JUDGES),
+    ToolFormat("quepid-book-csv", "Quepid book", is_book_table, truth=_book_row, by_item=True, note=_JUDGES),
     ToolFormat("quepid-case", "Quepid case", _has("Query Text", "Doc ID", "Doc Position"), truth=_case_truth,
                run=_case_run, by_item=True, note=_PLACES),
     ToolFormat("rre", "RRE ratings", _rre_path, truth=_rre),

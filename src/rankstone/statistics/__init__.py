@@ -1,5 +1,6 @@
 """Statistics of paired samples: tests, corrections, intervals, effect sizes and power. `rs.compare` uses these."""
 
+from rankstone.statistics.agreement_coefficients import COEFFICIENTS, AgreementCoefficient, agreement_coefficient
 from rankstone.statistics.corrections import CORRECTIONS, adjust
 from rankstone.statistics.intervals import INTERVALS, Interval, bootstrap, hall_interval, proportion_interval
 from rankstone.statistics.paired import TESTS
@@ -17,6 +18,7 @@ from rankstone.statistics.power import (
     sample_size,
     wins_ties_losses,
 )
+from rankstone.statistics.prediction_powered import PredictionPowered, prediction_powered
 from rankstone.statistics.randomization import Randomization, randomization_test
 from rankstone.statistics.rank_aggregation import RankInterval, borda_count, rank_interval
 from rankstone.statistics.rank_tests import Sign, Wilcoxon, sign_test, wilcoxon
@@ -25,12 +27,15 @@ from rankstone.statistics.tukey import Tukey, TukeyRandomised, tukey, tukey_rand
 from rankstone.statistics.westfall_young import WestfallYoung, westfall_young
 
 __all__ = [
+    "COEFFICIENTS",
     "CORRECTIONS",
     "INTERVALS",
     "TESTS",
+    "AgreementCoefficient",
     "Effect",
     "Interval",
     "Jackknife",
+    "PredictionPowered",
     "Randomization",
     "RankInterval",
     "SampleSize",
@@ -41,6 +46,7 @@ __all__ = [
     "WestfallYoung",
     "Wilcoxon",
     "adjust",
+    "agreement_coefficient",
     "bootstrap",
     "borda_count",
     "detectable",
@@ -54,6 +60,7 @@ __all__ = [
     "noncentral_power",
     "noncentral_tail",
     "power",
+    "prediction_powered",
     "proportion_interval",
     "randomization_test",
     "rank_interval",
