@@ -52,6 +52,11 @@ COMMANDS = {
         "rankstone check gates.toml --candidate new.run --markdown summary.md",
         epilog="Exit code 0: passed, 3: failed, 4: inconclusive; 1: bad data, 2: bad usage.",
     ),
+    "agree": _command(
+        "judge_commands", "agree", "how far judges agree, and what that does to runs",
+        "rankstone agree human.qrels llm.qrels\n"
+        "rankstone agree human.qrels llm.qrels --runs a.run b.run -m ndcg@10",
+    ),
     "leaderboard": _command(
         "leaderboard_command", "leaderboard", "rank models by the scores that other tools reported",
         "rankstone leaderboard results/ -m ndcg@10 --split test\n"
