@@ -189,7 +189,7 @@ def test_forms(tmp_path):
     assert len(judged.to_pandas()) == len(judged.coefficients)
 
 
-# -- files --------------------------------------------------------------------------------------------------------------
+# -- files ----------------------------------------------------------------------------------------------------
 
 BOOK = "query,docid,Ann Bee,Cal Dee\nq1,a,2,2\nq1,b,0,1\nq1,c,1,\nq2,a,1,2\n"
 LONG = "query,doc_id,judge,rating\nq1,a,ann,2\nq1,a,bob,2\nq1,b,ann,0\nq1,b,bob,1\n"
@@ -223,7 +223,7 @@ def test_umbrelas_lines_are_a_judge(tmp_path):
     assert rs.agreement({"human": human, "llm": tmp_path / "llm.jsonl"})["same grade"].value == 1 / 2
 
 
-# -- merging ------------------------------------------------------------------------------------------------------------
+# -- merging ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

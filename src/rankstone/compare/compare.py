@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from rankstone.data.files import all_same_ids, is_large, is_path
 from rankstone.data.loaders import groups_of, opened
 from rankstone.data.roles import roles_of
 from rankstone.data.source import Source
-from rankstone.errors import InputError, InputTypeError, is_finite, naming_run, show
+from rankstone.errors import Advice, Hint, InputError, InputTypeError, is_finite, naming_run, show
 from rankstone.evaluate.evaluate import evaluate
 from rankstone.evaluate.pipeline import open_source, resolve_side_info, side_info_arguments
 from rankstone.explain.explain import explain_sources
@@ -78,6 +78,8 @@ def compare(
     history: Truth | None = None,
     reference: Run | None = None,
     bounds: bool = False,
+    machine: Truth | None = None,
+    drawn_at_random: bool = False,
     threads: int = 0,
     **choices: Value,
 ) -> Comparison:
@@ -151,6 +153,11 @@ def compare(
         A reference run, for metrics such as serendipity.
     bounds : bool, default False
         Also compute the lowest and highest difference over all grades of the unjudged items, `difference.bounds`.
+    machine : truth-like, optional
+        A machine's labels of all queries, where the truth has human labels of a random part of them: differences are
+        estimated from both (prediction-powered inference).
+    drawn_at_random : bool, default False
+        For `machine`: vouch that the queries of the truth are a random part, where the data speaks against it.
     threads : int, default 0
         Number of threads; 0 uses all cores. Results do not depend on it.
     **choices
@@ -178,6 +185,8 @@ def compare(
         "confidence": confidence, "margin": margin, "primary": primary, "resamples": resamples, "seed": seed,
         "population": population, "threads": threads,
     }  # fmt: skip
+    if runs is None and machine is not None:
+        raise InputTypeError("machine= goes with a truth and runs; these results are already evaluated")
     if runs is None:
         return compare_results(
             truth, metrics, **rules, **inputs, **side, weights=weights, bounds=bounds or None, **choices
@@ -194,6 +203,12 @@ def compare(
     side = side_info_arguments(side_info, None if side_info is None else side_info.reference, catalogue)
     origin = InputOrigin(truth, named, {**inputs, **side, "convention": convention, "threads": threads, **choices})
     systems = origin.evaluate(metrics, weights, bounds)
+    if machine is not None:
+        if weights is not None or bounds:
+            raise InputError(
+                Advice(Hint("bounds" if bounds else "weights"), " does not go with ", Hint("machine", ...))
+            )
+        rules |= {"machine": replace(origin, truth=machine).evaluate(metrics), "drawn_at_random": drawn_at_random}
     return compare_systems(systems, [plan.label for plan in plans], origin=origin, **rules)
 
 

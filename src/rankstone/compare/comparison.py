@@ -18,9 +18,10 @@ from rankstone.compare.breakdown import (
 from rankstone.compare.caveats import Caveat
 from rankstone.compare.config import Groups, Rules, make_rules
 from rankstone.compare.differences import Difference, Experiment
+from rankstone.compare.machine_labels import MachineLabels, require_rules
 from rankstone.compare.pairing import Paired
 from rankstone.compare.summary import answer_of, headline_of
-from rankstone.errors import InputError, InputTypeError
+from rankstone.errors import Advice, Hint, InputError, InputTypeError
 from rankstone.metrics.registry import Value, parse_all
 from rankstone.results.answer import Answer, queries
 from rankstone.results.definition import Definitions, cutoffs_of, ids_alike, label_of
@@ -129,6 +130,7 @@ class Comparison(Records[Difference]):
         -------
         Slices
         """
+        self._experiment.check_human("a comparison by group")
         return slices_of(self._experiment, self._experiment.groups(by), self._experiment.select(key))
 
     def leaderboard(self, metric: str | None = None) -> Leaderboard:
@@ -146,6 +148,7 @@ class Comparison(Records[Difference]):
         """
         if metric is None and len(self.metrics) > 1:
             raise InputError(f"name one of the metrics: {', '.join(self.metrics)}")
+        self._experiment.check_human("a leaderboard")
         label = self.metrics[0] if metric is None else label_of(metric, self._experiment.samples)
         return leaderboard_of(self._experiment, label)
 
@@ -385,7 +388,7 @@ def _check_same_truth(first: Result, other: Result, names: tuple[str, str]) -> N
     raise InputError("the truths differ: the same queries, but with other grades")
 
 
-_OPTIONS = ("baseline", "by", "clusters", "origin", "command")
+_OPTIONS = ("baseline", "by", "clusters", "origin", "command", "machine", "drawn_at_random")
 
 
 def compare_systems(
@@ -397,6 +400,8 @@ def compare_systems(
     clusters: str | Groups | None = None,
     origin: InputOrigin | None = None,
     command: str = "",
+    machine: Mapping[str, Sequence[Result]] | None = None,
+    drawn_at_random: bool = False,
     **rules: Value,
 ) -> Comparison:
     """Compare results of the same metrics and the same truth."""
@@ -410,6 +415,8 @@ def compare_systems(
         raise InputError(f"baseline={baseline!r} is none of the runs: {', '.join(map(repr, names))}")
     for name in (name for name, results in systems.items() if not results):
         raise InputError(f"run {name!r} is an empty sequence; pass a run, or several of one system")
+    if machine is not None:
+        rules = {**rules, "correction": rules.get("correction") or "holm"}  # that of all pairs resamples values
     options = make_rules(rules, baseline, labels)
     clusters, by = (_column(origin, groups, name) for groups, name in ((clusters, "clusters"), (by, "by")))
     paired = Paired(systems, clusters)
@@ -420,7 +427,13 @@ def compare_systems(
         plan = paired.first._measurement.plan(label)
         if plan.of_all_lists or (plan.is_pooled and len(paired.queries) > plan.jackknife_groups):
             options.require("clusters", f"groups of lists, which are left out in turn to compare {label}")
-    return Comparison(Experiment(paired, tuple(labels), baseline, options, by, origin, command))
+    labelled = None
+    if machine is not None:
+        require_rules(options)
+        for name in (name for name, value in (("by", by), ("clusters", clusters)) if value is not None):
+            raise InputError(Advice(Hint(name), " does not go with ", Hint("machine", ...)))
+        labelled = MachineLabels(paired, Paired(machine, None), drawn_at_random)
+    return Comparison(Experiment(paired, tuple(labels), baseline, options, by, origin, command, labelled))
 
 
 def _results_by_name(by_name: object) -> dict[str, tuple[Result, ...]]:

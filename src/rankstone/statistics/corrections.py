@@ -33,6 +33,11 @@ class Correction:
     corrects: bool = True  # p-values become larger
     aliases: tuple[str, ...] = ()  # names of earlier versions that are still read
 
+    @property
+    def machine(self) -> bool:
+        """Whether it supports machine labels: it reads p-values alone."""
+        return self.p is None
+
 
 def _places(n: int) -> Floats:
     return np.arange(1.0, n + 1)
