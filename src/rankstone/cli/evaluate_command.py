@@ -25,7 +25,6 @@ from rankstone.data.files import is_large, read_side, same_ids
 from rankstone.data.formats import FORMATS, listed
 from rankstone.data.loaders import check_apart
 from rankstone.errors import naming_run
-from rankstone.evaluate.assisted import assist
 from rankstone.results.export import PAGES, RESULT_FORMATS, write_answer
 from rankstone.results.result import Result
 
@@ -59,6 +58,8 @@ def run_evaluate(arguments: argparse.Namespace) -> None:
         raise UsageError("--bounds goes with means, not with --per-query or --by")
     results = results_of(arguments, named(arguments.runs or [arguments.truth]), metrics, choices, arguments.bounds)
     if arguments.machine is not None:
+        from rankstone.evaluate.assisted import assist  # which loads SciPy
+
         by_machine = by_machine_labels(arguments, named(arguments.runs), metrics, choices)
         results = {name: assist(human, by_machine[name], arguments.drawn_at_random) for name, human in results.items()}
         if len(results) > 1 and form not in PAGES.values():

@@ -9,7 +9,7 @@ from rankstone.align.alignment import Floats
 from rankstone.compare.config import Rules
 from rankstone.compare.pairing import Paired, Sample
 from rankstone.errors import Advice, Hint, InputError
-from rankstone.evaluate.assisted import Parts, check_plan, check_random, parts_of
+from rankstone.evaluate.human_part import Parts, check_plan, check_random, parts_of
 from rankstone.statistics.prediction_powered import prediction_powered
 
 

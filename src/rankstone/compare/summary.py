@@ -10,7 +10,7 @@ import numpy as np
 
 from rankstone.compare.caveats import general_caveats
 from rankstone.compare.differences import Difference, Experiment
-from rankstone.evaluate.assisted import worth
+from rankstone.evaluate.human_part import worth
 from rankstone.plots.marks import printable
 from rankstone.results.answer import Answer, Latex, PaperTable, latex, number, p_value, queries, signed
 from rankstone.results.definition import Definition, summarize

@@ -12,7 +12,6 @@ import numpy as np
 
 from rankstone.data.arrow import plain_ids
 from rankstone.errors import InputError
-from rankstone.judges.effect import Effects, effects_of
 from rankstone.judges.panel import Panel, panel_of
 from rankstone.progress import watched
 from rankstone.results.answer import Answer, Readable, number, plain, queries, signed, table_of
@@ -30,6 +29,7 @@ from rankstone.statistics.intervals import bootstrap_draws
 from rankstone.statistics.student_t import level, student
 
 if TYPE_CHECKING:
+    from rankstone.judges.effect import Effects
     from rankstone.plots.plot import Plot
     from rankstone.typing import ColumnRoles, Metrics, Path, Run, Truth
 
@@ -183,7 +183,7 @@ def agreement(
     >>> model = {"q1": {"a": 2, "b": 1, "c": 1}, "q2": {"d": 0, "e": 1}}
     >>> judged = rs.agreement({"human": human, "llm": model})
     >>> round(judged["Krippendorff's alpha, ordinal"].value, 3)
-    0.857
+    0.794
     >>> judged.confusion("human", "llm")
     [[1, 1, 0], [0, 2, 0], [0, 0, 1]]
     """
@@ -199,7 +199,11 @@ def agreement(
     if runs is None and (metrics is not None or choices):
         name = "metrics" if metrics is not None else next(iter(choices))
         raise InputError(f"{name}= goes with runs=")
-    effects = None if runs is None else effects_of(panel, runs, metrics, choices)
+    effects = None
+    if runs is not None:
+        from rankstone.judges.effect import effects_of  # which loads comparisons
+
+        effects = effects_of(panel, runs, metrics, choices)
     return Agreement(panel, reference or panel.names[0], confidence, resamples, seed, effects)
 
 

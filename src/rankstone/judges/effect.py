@@ -12,11 +12,11 @@ from rankstone.compare.compare import compare
 from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.errors import InputError
 from rankstone.fusion.merge import open_runs
-from rankstone.judges.panel import Panel
 from rankstone.metrics.registry import metrics as all_metrics
 from rankstone.results.answer import Answer, number, plain, queries
 
 if TYPE_CHECKING:
+    from rankstone.judges.panel import Panel
     from rankstone.typing import Metrics, Run
 
 

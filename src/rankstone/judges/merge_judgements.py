@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.data.annotations import Bools, Floats
+from rankstone.data.arrow import plain_ids
 from rankstone.data.columns import Columns
 from rankstone.data.tables import AsRun
 from rankstone.errors import InputError
@@ -111,8 +112,6 @@ class MergedJudgements(Readable, AsRun):
         return out
 
     def _columns_of(self, *names: str) -> list[Any]:
-        from rankstone.data.arrow import plain_ids
-
         return [plain_ids(getattr(self._truth, name)) for name in names]
 
     def _columns(self) -> Mapping[str, Any]:

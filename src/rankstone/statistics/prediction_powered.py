@@ -132,7 +132,7 @@ def prediction_powered(
     >>> human, machine = [0.2, 0.9, 0.4, 0.8, 0.1, 0.6], [0.3, 0.8, 0.5, 0.9, 0.0, 0.5]
     >>> estimate = rs.statistics.prediction_powered(human, machine, [0.4, 0.7, 0.3, 0.6, 0.8, 0.2] * 5)
     >>> round(estimate.value, 3), round(estimate.weight, 3)
-    (0.502, 0.877)
+    (0.5, 1.0)
     """
     values, same = paired(human, machine, ("human", "machine"))
     sample = _Sample(values, same, finite(others, "others"))
@@ -193,7 +193,7 @@ def _by_parts(
 ) -> PredictionPowered:
     """The interval by the spread and the skewness of the parts; parameters: how many were estimated from them."""
     n, more = len(parts), len(sample.others)
-    own = float((parts**2).sum()) / (n - 1) / n
+    own = float((parts**2).sum()) * (n - parameters) / (n - 1) ** 2 / n  # the jackknife counts each parameter twice
     far = sample.others - sample.others.mean()
     theirs = weight**2 * float((far**2).sum()) / max(more - 1, 1) / more
     error = math.sqrt(own + theirs)
