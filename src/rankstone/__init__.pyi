@@ -39,6 +39,7 @@ from rankstone.explain.sampled_metrics import sampled_metrics as sampled_metrics
 from rankstone.fusion.fuse import fuse as fuse
 from rankstone.fusion.pool import pool as pool
 from rankstone.judges.agreement import agreement as agreement
+from rankstone.judges.judge_next import judge_next as judge_next
 from rankstone.judges.merge_judgements import merge_judgements as merge_judgements
 from rankstone.metrics.gains import ndcg as ndcg
 from rankstone.metrics.precision import ap as ap

@@ -213,6 +213,7 @@ def compare(
 
 
 _SIDE_INFO = ("catalogue", "history", "reference")
+_ARRAYS = ("mask", "lengths", "groups")
 _FORMS = ("mask", "lengths", "groups", "columns")  # keywords about the form of the data
 # Keywords that are no choices.
 _ARGUMENTS = (*_TRANSFORMS, *_SIDE_INFO, *_FORMS, "queries", "exclude_from_truth", "convention", "threads")
@@ -270,6 +271,17 @@ class InputOrigin:
         if self._is_long or self.truth is None:
             return False
         return single and all(self.how.get(name) is None for name in _TRANSFORMS)
+
+    def sides_of(self, names: tuple[str, str]) -> list[Any]:
+        """The truth and two runs as they are evaluated, for another evaluation of changed labels."""
+        for name in names:
+            if len(self.runs[name]) > 1:
+                raise InputError(f"{name} has several runs; compare two of them")
+        for name in (name for name in (*_TRANSFORMS, "queries", *_ARRAYS) if self.how.get(name) is not None):
+            raise InputError(f"labels cannot be changed after {name}=; pass the lists after that step")
+        truth, *runs = self._sides(names)
+        columns = self.how["columns"]
+        return [opened(truth, "truth", columns), *(opened(run, "run", columns, truth) for run in runs)]
 
     def explain(self, names: tuple[str, str], metric: str, query: Hashable) -> Any:
         """The items of a query that moved between two runs."""

@@ -25,6 +25,7 @@ from rankstone.statistics.power import Effect, detectable, effect, noncentral_po
 from rankstone.statistics.student_t import Student
 
 if TYPE_CHECKING:
+    from rankstone.compare.certificate import Certificate
     from rankstone.compare.compare import InputOrigin
     from rankstone.compare.machine_labels import MachineLabels
     from rankstone.results.result import Result
@@ -276,6 +277,35 @@ class Difference:
         if not data.paired.is_bounded:
             raise InputError("the bounds were not computed: rs.compare(truth, runs, ..., bounds=True)")
         return data.paired.bounds(data.samples[self.metric], self.baseline, self.run)
+
+    def certificate(self, change: str = "step") -> Certificate:
+        """How many labels must be wrong before the verdict falls, or the sign of the difference changes.
+
+        Parameters
+        ----------
+        change : str, default "step"
+            What is wrong with a judgement: "step" (its grade is off by one) or "flip" (relevant or not).
+
+        Returns
+        -------
+        Certificate
+            With the labels to check first.
+
+        Raises
+        ------
+        ValueError
+            If the lists are not at hand, or the mean is no plain mean over queries.
+
+        Examples
+        --------
+        >>> truth = {q: {"a": 1, "b": 0} for q in range(5)}
+        >>> runs = {"old": {q: ["b", "a"] for q in truth}, "new": {q: ["a", "b"] for q in truth}}
+        >>> rs.compare(truth, runs, "precision@1")["new", "precision@1"].certificate().judged["sign"].at_least
+        5
+        """
+        from rankstone.compare.certificate import certificate_of  # loads on demand
+
+        return certificate_of(self, change)
 
     @property
     def error(self) -> float:
