@@ -43,17 +43,21 @@ def replay(qrels, runs, metric, batch, error, machine=None):
     verdicts = [verdict(pool, runs, metric) for pool in by_depth]
     wrong = [depth for depth, own in enumerate(verdicts, 1) if own != final]
     sizes = [sum(map(len, pool.values())) for pool in by_depth]
-    truth, number = {}, 0
+    truth, number, settled = {}, 0, 0
     while True:
         following = rs.judge_next(truth or None, runs, metric, batch, machine=machine, error=error, baseline="first")
+        if following.forecasts[0].verdict != final:
+            settled = number + batch  # it is not yet
         if following.stop:
             break
         for row in following.items:
             truth.setdefault(row.query, {})[row.item] = qrels[row.query].get(row.item, 0)
             number += 1
     own = following.forecasts[0].verdict
-    return {"final": final, "own": own, "judged": number, "depth": sizes[max(wrong, default=0) if wrong else 0],
-            "pool": sizes[-1]}  # fmt: skip
+    depth = sizes[max(wrong, default=0)]
+    own_depth = sizes[max(wrong, default=0)]
+    counts = {"judged": number, "settled": min(settled, number), "depth": own_depth, "pool": sizes[-1]}
+    return {"final": final, "own": own, **counts}
 
 
 def main():
@@ -99,11 +103,12 @@ def main():
             print(json.dumps(rows[-1]), flush=True)
     wrong = np.mean([row["own"] != row["final"] for row in rows])
     reversed_signs = np.mean([{row["own"], row["final"]} == {"better", "worse"} for row in rows])
-    share = sum(row["judged"] for row in rows) / sum(row["depth"] for row in rows)
+    share = sum(row["settled"] for row in rows) / sum(row["depth"] for row in rows)
     of_pool = sum(row["judged"] for row in rows) / sum(row["pool"] for row in rows)
     said = f"false verdicts {100 * wrong:.1f} %, better for worse {100 * reversed_signs:.1f} %"
-    depth = f"{100 * share:.0f} % of pooling to the smallest depth that is right"
-    print(f"{len(rows)} replays of {arguments.metric}: {said}; judgements: {depth}, {100 * of_pool:.0f} % of the pool")
+    until = f"until the forecast is right {100 * share:.0f} % of those by depth"
+    print(f"{len(rows)} replays of {arguments.metric}: {said}")
+    print(f"judgements: until it stops {100 * of_pool:.0f} % of the pool, {until}")
 
 
 if __name__ == "__main__":

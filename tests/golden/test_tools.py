@@ -26,6 +26,7 @@ COMPARED = {
     "mteb-before-2.18.19": 107,
     "opensearch": 83,
     "opensearch-3.1": 73,
+    "nuggetizer": 38,
     "phoenix": 80,
     "ppi_py": 45,
     "quepid": 74,
@@ -67,7 +68,7 @@ def agrees(found, case):
     return near(found["value"], expected["value"]) and values
 
 
-JUDGES = ("irrCAC", "krippendorff", "ppi_py", "scikit-learn-kappa", "statsmodels-kappa")
+JUDGES = ("irrCAC", "krippendorff", "nuggetizer", "ppi_py", "scikit-learn-kappa", "statsmodels-kappa")
 
 
 def in_no_order(case):
@@ -99,7 +100,7 @@ LEFT_OUT = {
     "nauc: the area under an abstention curve": lambda case: case["metric"].startswith("nauc"),
     "two lists are compared, without a truth": lambda case: case["tool"] == "opensearch-pairwise",
     "clicks": lambda case: case["tool"] in ("opensearch-coec", "pyclick", "mpkato-interleaving"),
-    "nuggets, and tests": lambda case: case["tool"] in ("nuggetizer", "growthbook"),
+    "tests": lambda case: case["tool"] == "growthbook",
     "the case names a file": lambda case: isinstance(case["truth"], str),
 }
 

@@ -4,8 +4,11 @@
 (a set of relevant ids, lists cut at k) is done here; every number is rankstone's.
 """
 
+import json
 import math
+import pathlib
 import re
+import tempfile
 
 import numpy as np
 import pyarrow as pa
@@ -359,7 +362,22 @@ def ppi(case):
     return {"value": found.value, "per_query": {"low": found.low, "high": found.high}}
 
 
+NUGGET_SCORES = {f"{name}_score": name for name in ("strict_vital", "vital", "strict_all", "all")}
+
+
+def nuggetizer(case):
+    """Through a file as the tool writes it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "assignments.jsonl")
+        path.write_text("\n".join(json.dumps({"query": "", **entry}) for entry in case["run"]))
+        result = rs.evaluate(path, path, f"nuggets(score={NUGGET_SCORES[case['metric']]!r})")
+    (label,) = result
+    return {"value": result[label],
+            "per_query": dict(zip(result.queries, result.per_query[label].tolist(), strict=True))}  # fmt: skip
+
+
 TOOLS = {
+    "nuggetizer": nuggetizer,
     "scikit-learn-kappa": kappa_of_scikit_learn,
     "statsmodels-kappa": kappa_of_statsmodels,
     "krippendorff": alpha_of_krippendorff,

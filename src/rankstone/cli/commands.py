@@ -57,6 +57,12 @@ COMMANDS = {
         "rankstone agree human.qrels llm.qrels\n"
         "rankstone agree human.qrels llm.qrels --runs a.run b.run -m ndcg@10",
     ),
+    "judge-next": Command(
+        "list the items whose judgement would move a comparison most",
+        ".judge_commands:run_next", ".judge_commands:describe_next", runs_after_options=True,
+        example="rankstone judge-next qrels.txt a.run b.run -m ndcg@10 -o to_judge.csv --to quepid\n"
+        "rankstone judge-next qrels.txt a.run b.run -m ndcg@10 --answers to_judge.csv",
+    ),
     "leaderboard": _command(
         "leaderboard_command", "leaderboard", "rank models by the scores that other tools reported",
         "rankstone leaderboard results/ -m ndcg@10 --split test\n"

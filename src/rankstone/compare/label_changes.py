@@ -29,7 +29,7 @@ _NOISE = 1e-9
 _SUMS = ("sum of hits", "sum of gains", "share of gains")
 
 
-class Move(NamedTuple):
+class LabelMove(NamedTuple):
     """A change of a label: of an item, by its number among all judged items, to a grade."""
 
     item: int
@@ -42,7 +42,7 @@ class Extremes:
 
     low: Floats  # (queries, changes + 1)
     high: Floats
-    moves: Callable[[int, int, bool], list[Move]]  # of a query, a number of changes, and whether for the highest
+    moves: Callable[[int, int, bool], list[LabelMove]]  # of a query, a number of changes, and whether for the highest
     complete: bool  # no further changes have an effect, so that the last column holds for all larger numbers
     bounds: Floats | None = None  # (2, queries, more changes) never exceeded, the last column by any number
 
@@ -88,14 +88,14 @@ class LabelledPair:
             out.append(rows)
         return out
 
-    def differences(self, queries: Ints, moves: Sequence[Sequence[Move]]) -> Floats:
+    def differences(self, queries: Ints, moves: Sequence[Sequence[LabelMove]]) -> Floats:
         """The difference of each of some queries after its moves."""
         rows = np.cumsum(self.sizes[queries]) // _AT_ONCE
         parts = np.split(np.arange(len(queries)), np.flatnonzero(np.diff(rows)) + 1) if len(queries) else []
         done = [self._differences(queries[part], [moves[at] for at in part.tolist()]) for part in parts]
         return np.concatenate(done) if done else np.zeros(0)
 
-    def _differences(self, queries: Ints, moves: Sequence[Sequence[Move]]) -> Floats:
+    def _differences(self, queries: Ints, moves: Sequence[Sequence[LabelMove]]) -> Floats:
         copy = np.repeat(np.arange(len(moves)), [len(own) for own in moves])
         item = np.array([move.item for own in moves for move in own], dtype=np.int64)
         grade = np.array([move.grade for own in moves for move in own])
@@ -288,7 +288,7 @@ class _Sums:
         complete = depth >= most
         bounds = None if complete else self._bounds(items, gains, ends)
 
-        def moves(query: int, changes: int, high: bool) -> list[Move]:
+        def moves(query: int, changes: int, high: bool) -> list[LabelMove]:
             values = self._values(np.array([query]), table, int(high))[0]
             best = vectors[int(np.argmin(np.where(vectors.sum(axis=1) <= changes, values, np.inf)))]
             out = []
@@ -296,7 +296,7 @@ class _Sums:
                 chain = chains[at, high]
                 start = int(chain.starts[query])
                 to = float(self.scale[kind % len(self.scale)])
-                out += [Move(int(item), to) for item in chain.items[start : start + int(best[at])]]
+                out += [LabelMove(int(item), to) for item in chain.items[start : start + int(best[at])]]
             return out
 
         return Extremes(ends[0], ends[1], moves, complete, bounds)
@@ -364,10 +364,10 @@ class _Sums:
                 ends.append(np.where(fixed[:, None] != 0, over / fixed[:, None], 0.0))
             chains.append((rows, starts))
 
-        def moves(query: int, changes: int, high: bool) -> list[Move]:
+        def moves(query: int, changes: int, high: bool) -> list[LabelMove]:
             rows, starts = chains[high]
             own = rows[starts[query] : min(starts[query] + changes, starts[query + 1])]
-            return [Move(int(items[at]), float(grades[at])) for at in own if (gains[at] > 0) == high and gains[at]]
+            return [LabelMove(int(items[at]), float(grades[at])) for at in own if (gains[at] > 0) == high and gains[at]]
 
         return Extremes(ends[0], ends[1], moves, True)
 
@@ -451,11 +451,11 @@ def _tried(pair: LabelledPair, items: Ints, grades: Floats) -> Extremes:
             for chosen_items in combinations(own, size):
                 for others in product(*(own[item] for item in chosen_items)):
                     queries.append(query)
-                    moves.append([Move(*each) for each in zip(chosen_items, others, strict=True)])
+                    moves.append([LabelMove(*each) for each in zip(chosen_items, others, strict=True)])
     values = pair.differences(np.array(queries, dtype=np.int64), moves)
     many = len(pair.first)
     ends = np.repeat(pair.base[None, :, None], 2, axis=0).repeat(depth + 1, axis=2)
-    chosen: dict[tuple[int, int, bool], list[Move]] = {}
+    chosen: dict[tuple[int, int, bool], list[LabelMove]] = {}
     for query, own_moves, value in zip(queries, moves, values.tolist(), strict=True):
         for changes in range(len(own_moves), depth + 1):
             for high in (False, True):

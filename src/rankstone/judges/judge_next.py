@@ -13,7 +13,7 @@ import numpy as np
 
 from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.compare.certificate import AllLabels, with_all_labels
-from rankstone.compare.label_changes import Move
+from rankstone.compare.label_changes import LabelMove
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.data.arrow import as_numpy, concatenated, encoded, plain_ids, take
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _DRAWS = 400  # of all unknown labels
 _CONTEXTS = 4  # of these, among which the effect of each label is measured
+_NOTHING = 1e-12  # an effect that is rounding
 _SPREAD = 2.0  # labels that a query's own share of relevant items weighs as much as
 _STEPS = 100  # of Newton's method, which takes ten or so
 _PRIOR = 1.0  # standard deviation of the weights of the chances before there are labels
@@ -152,8 +153,8 @@ def judge_next(
     --------
     >>> runs = {"old": {"q1": ["a", "b"], "q2": ["d", "e"]}, "new": {"q1": ["c", "a"], "q2": ["d", "f"]}}
     >>> following = rs.judge_next({"q1": {"a": 1}}, runs, "ndcg@2", n=2)
-    >>> [(row.query, row.item) for row in following.items]
-    [('q1', 'c'), ('q2', 'e')]
+    >>> following.items[0].query, following.items[0].item
+    ('q1', 'c')
     """
     plan = _plan(metric, convention, choices)
     level(error, "error")
@@ -181,9 +182,8 @@ def judge_next(
     models = [_Model.of(labels, label, seed) for labels in compared]
     forecasts = [model.forecast(*pair, confidence) for pair, model in zip(pairs, models, strict=True)]
     open_models = [model for model, row in zip(models, forecasts, strict=True) if row.chance < 1 - error]
-    return JudgeNext(
-        plan.label, _best(open_models or models, n), forecasts, error, sum(len(model.items) for model in models), side
-    )
+    matter = sum(int(model.matters.sum()) for model in models)
+    return JudgeNext(plan.label, _best(open_models or models, n), forecasts, error, matter, side)
 
 
 def _plan(metric: str | Metric, convention: str | Convention, choices: Mapping[str, Value]) -> Plan:
@@ -292,10 +292,17 @@ class _Model:
         for row in self.draws[:_CONTEXTS]:
             first, second = pair.relabelled(self.items, row[None])
             drawn = replace(pair, first=first, second=second)
-            moves = [[Move(int(item), 0.0 if grade else typical)] for item, grade in zip(self.items, row, strict=True)]
+            moves = [
+                [LabelMove(int(item), 0.0 if grade else typical)] for item, grade in zip(self.items, row, strict=True)
+            ]
             change = drawn.differences(query, moves) - drawn.base[query]
             sums += np.where(row > 0, -change, change)
         return np.asarray(sums / _CONTEXTS / len(pair.first))
+
+    @property
+    def matters(self) -> Bools:
+        """Which items can move the difference."""
+        return np.abs(self.effect) > _NOTHING
 
     @cached_property
     def expected(self) -> Floats:
@@ -361,7 +368,8 @@ def _best(models: Sequence[_Model], n: int) -> list[NextItem]:
     rows: dict[tuple[Any, Any], NextItem] = {}
     for model in models:
         expected, pair = model.expected, model.labels.pair
-        order = np.lexsort((model.items, -np.round(expected, 15)))[: 2 * n]
+        order = np.lexsort((model.items, -np.round(expected, 15)))
+        order = order[model.matters[order]][: 2 * n]
         ids = plain_ids(model.labels.items, model.items[order])
         for at, item in zip(order.tolist(), ids, strict=True):
             query = model.labels.queries[int(pair.query[model.items[at]])]
