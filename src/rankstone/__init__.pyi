@@ -43,6 +43,9 @@ from rankstone.fusion import fuse as fuse
 from rankstone.fusion.pool import pool as pool
 from rankstone.interleaving.analysis import interleaving as interleaving
 from rankstone.interleaving.designs import interleave as interleave
+from rankstone.judges.agreement import agreement as agreement
+from rankstone.judges.judge_next import judge_next as judge_next
+from rankstone.judges.merge_judgements import merge_judgements as merge_judgements
 from rankstone.metrics.gains import ndcg as ndcg
 from rankstone.metrics.precision import ap as ap
 from rankstone.metrics.precision import rr as rr

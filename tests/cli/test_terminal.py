@@ -170,6 +170,10 @@ EXAMPLES = [line for row in COMMANDS.values() for line in row.example.splitlines
 def example_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "qrels.txt").write_text(TRUTH.replace("q", "10"))
+    for name, grades in (("human", "10"), ("llm", "11")):
+        lines = (f"10{query} 0 {item} {grade}\n" for query in "123" for item, grade in zip("bc", grades, strict=True))
+        (tmp_path / f"{name}.qrels").write_text("".join(lines))
+    (tmp_path / "to_judge.csv").write_text("query,docid,rating\n10,b,1\n")
     for name, item in (("a.run", "b"), ("b.run", "c"), ("new.run", "c"), ("main.run", "b")):
         (tmp_path / name).write_text(run_of(item).replace("q", "10"))
     (tmp_path / "gates.toml").write_text(

@@ -114,6 +114,14 @@ FILES = {
     "sentence-transformers": ("a.jsonl", lines({"query_id": query, "query": "a text", "results": [
         {"corpus_id": item, "score": score} for item, score in own.items()]} for query, own in RUN.items()),
         "run", RUN),
+    "nuggetizer": ("a.jsonl", lines([{"query": "w", "qid": "q", "nuggets": [
+        {"text": "n", "importance": "vital", "assignment": "support"},
+        {"text": "n", "importance": "okay", "assignment": "partial_support"},
+    ]}]), "truth", {"q": {"n": 2, "n (2)": 1}}),
+    "nuggetizer, support": ("a.jsonl", lines([{"query": "w", "qid": "q", "nuggets": [
+        {"text": "n", "importance": "vital", "assignment": "support"},
+        {"text": "m", "importance": "okay", "assignment": "partial_support"},
+    ]}]), "run", {"q": {"n": 1, "m": 0.5}}),
     "umbrela": ("a.jsonl", lines([{"query": "q", "passage": "p", "judgment": 3, "prediction": "##final score: 3"}]),
                 "truth", {"q": {"p": 3}}),
     "rag-contract": ("a.jsonl", lines({"id": query, "query": f"text of {query}", "relevant_doc_ids": list(own)}
@@ -225,7 +233,7 @@ def test_one_of_several_runs_in_a_file(write):
         ("a.json", '{"responses": [{"error": {"type": "index_not_found"}}]}', "is an error"),
         ("a.json", '{"mteb_version": "2", "dataset_revision": "x", "scores": {}}', "leaderboard"),
         ("a.csv", "epoch,steps,cosine-NDCG@10,cosine-MRR@10\n1,2,0.5,0.5\n", "leaderboard"),
-        ("a.jsonl", '{"query": "q", "qid": "1", "nuggets": []}\n', "nuggets"),
+        ("a.jsonl", '{"qid": "1", "nuggets": [{"text": "n", "importance": "vital"}]}\n', "has no 'assignment'"),
         ("a.jsonl", '{"query": "q", "documents": [{"page_content": "t"}]}\n', "has no id"),
         ("a.csv", "Query Text,Doc ID,Doc Position\nq,d,first\n", "rank 'first' is not a number"),
         ("a.jsonl", '{"query_id": "q", "results": [{"corpus_id": "d", "score": 1}]}\n' * 2, "is there twice"),

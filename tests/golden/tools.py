@@ -4,8 +4,11 @@
 (a set of relevant ids, lists cut at k) is done here; every number is rankstone's.
 """
 
+import json
 import math
+import pathlib
 import re
+import tempfile
 from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
@@ -368,8 +371,98 @@ def opensearch_coec(case):
     return {"value": None, "per_query": values}
 
 
+# -- judges --------------------------------------------------------------------------------------------------------
+
+
+def judgements(case, complete):
+    """A row per query and item, a column per judge; complete: those that all judges have judged."""
+    judges = case["truth"].values()
+    units = dict.fromkeys((query, item) for judge in judges for query, items in judge.items() for item in items)
+    grades = [[judge.get(query, {}).get(item) for judge in judges] for query, item in units]
+    rows = np.array([[math.nan if grade is None else grade for grade in row] for row in grades], dtype=float)
+    return rows[~np.isnan(rows).any(axis=1)] if complete else rows
+
+
+def coefficient(grades, name, weights, **options):
+    return rs.statistics.agreement_coefficient(grades, name, weights=weights, **options)
+
+
+BY_PLACE = {None: None, "linear": "linear_places", "quadratic": "quadratic_places"}
+
+
+def kappa_of_scikit_learn(case):
+    grades, options = judgements(case, complete=True), case["options"]
+    if "threshold" in options:
+        grades = (grades >= options["threshold"]).astype(float)
+    weights = BY_PLACE[options.get("weights")]
+    found = coefficient(grades, "cohen", weights, categories=options.get("labels"))
+    return {"value": found.value, "per_query": None}
+
+
+def kappa_of_statsmodels(case):
+    grades, options = judgements(case, complete=True), case["options"]
+    if "method" in options:
+        name = {"fleiss": "fleiss", "rand": "brennan_prediger"}[options["method"]]
+        return {"value": coefficient(grades, name, None).value, "per_query": None}
+    found = coefficient(grades, "cohen", BY_PLACE[options["wt"]])
+    values = {"se": found.error, "low": found.low, "high": found.high, "se0": found.null_error}
+    if found.null_error == 0 and options["wt"] is None:  # where a judge has one grade only, theirs is a rounding error
+        first, second = (
+            np.array([(grades[:, judge] == grade).mean() for grade in np.unique(grades)]) for judge in (0, 1)
+        )
+        chance = (first * second).sum()
+        values["se0"] = math.nan if chance + chance**2 < (first * second * (first + second)).sum() else 0.0
+    return {"value": found.value, "per_query": values}
+
+
+def alpha_of_krippendorff(case):
+    value = coefficient(judgements(case, complete=False), "krippendorff", case["options"]["level"]).value
+    return {"value": value, "per_query": None}
+
+
+def irr_cac(case):
+    name, options = case["metric"].partition("(")[0], case["options"]
+    weights = {"ordinal": "ordinal_places"}.get(options["weights"], options["weights"])
+    name = {"AC1": "gwet", "AC2": "gwet"}.get(name, name)
+    found = coefficient(judgements(case, complete=False), name, weights, categories=options["categories"])
+    values = {"se": found.error, "low": found.low, "high": found.high, "p": found.p}
+    if name == "brennan_prediger":  # of which it has the one-sided p
+        values["p"] /= 2
+    return {"value": found.value, "per_query": {**values, "agreement": found.agreement, "chance": found.chance}}
+
+
+def ppi(case):
+    values, options = case["run"], case["options"]
+    weight = None if options["lam"] == "plug-in" else options["lam"]
+    found = rs.statistics.prediction_powered(
+        values["human"], values["machine_on_the_same"], values["machine_on_the_others"],
+        weight=weight, confidence=1 - options["alpha"], method="normal",
+    )  # fmt: skip
+    return {"value": found.value, "per_query": {"low": found.low, "high": found.high}}
+
+
+NUGGET_SCORES = {f"{name}_score": name for name in ("strict_vital", "vital", "strict_all", "all")}
+
+
+def nuggetizer(case):
+    """Through a file as the tool writes it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "assignments.jsonl")
+        path.write_text("\n".join(json.dumps({"query": "", **entry}) for entry in case["run"]))
+        result = rs.evaluate(path, path, f"nuggets(score={NUGGET_SCORES[case['metric']]!r})")
+    (label,) = result
+    return {"value": result[label],
+            "per_query": dict(zip(result.queries, result.per_query[label].tolist(), strict=True))}  # fmt: skip
+
+
 TOOLS = {
     "growthbook": growthbook,
+    "nuggetizer": nuggetizer,
+    "scikit-learn-kappa": kappa_of_scikit_learn,
+    "statsmodels-kappa": kappa_of_statsmodels,
+    "krippendorff": alpha_of_krippendorff,
+    "irrCAC": irr_cac,
+    "ppi_py": ppi,
     "sentence-transformers": sentence_transformers,
     "sentence-transformers-5": sentence_transformers,
     "mteb": mteb,

@@ -416,6 +416,14 @@ def _pairs(one):
     return [(one.scores[item], one.truth[item]) for item in one.items if item in one.truth]
 
 
+def nuggets(one):
+    least = 2 if one["score"].endswith("vital") else 1
+    counted = [score for score, grade in _pairs(one) if grade >= least]
+    full = sum(score >= 1 for score in counted)
+    half = 0 if one["score"].startswith("strict") else sum(0.5 <= score < 1 for score in counted)
+    return full + half / 2, sum(grade >= least for grade in one.truth.values())
+
+
 def mae(one):
     return sum(abs(score - grade) for score, grade in _pairs(one)), len(_pairs(one))
 
@@ -579,6 +587,7 @@ METRICS = {
     "mse": (mse, False, {}, _POOLED),
     "ndcg": (ndcg, True, {**_DCG, **_IDEAL, "unjudged_gain": 0.0}, {}),
     "nerr": (nerr, True, _ERR, {}),
+    "nuggets": (nuggets, False, {"score": "all"}, {}),
     "num_rel": (num_rel, False, {}, _SUM),
     "num_rel_ret": (num_rel_ret, True, {}, _SUM),
     "num_ret": (num_ret, True, {}, _SUM),

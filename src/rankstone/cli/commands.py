@@ -63,6 +63,17 @@ COMMANDS = {
         "rankstone verify result.json\nrankstone verify report.html",
         epilog="Exit code 0: the same, 3: a file, a version or a number differs; 1: bad data, 2: bad usage.",
     ),
+    "agree": _command(
+        "judge_commands", "agree", "how far judges agree, and what that does to runs",
+        "rankstone agree human.qrels llm.qrels\n"
+        "rankstone agree human.qrels llm.qrels --runs a.run b.run -m ndcg@10",
+    ),
+    "judge-next": Command(
+        "list the items whose judgement would move a comparison most",
+        ".judge_commands:run_next", ".judge_commands:describe_next", runs_after_options=True,
+        example="rankstone judge-next qrels.txt a.run b.run -m ndcg@10 -o to_judge.csv --to quepid\n"
+        "rankstone judge-next qrels.txt a.run b.run -m ndcg@10 --answers to_judge.csv",
+    ),
     "leaderboard": _command(
         "leaderboard_command", "leaderboard", "rank models by the scores that other tools reported",
         "rankstone leaderboard results/ -m ndcg@10 --split test\n"

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rankstone.cli.evaluate_command import results_of
+from rankstone.cli.evaluate_command import by_machine_labels, results_of
 from rankstone.cli.input import check_stdin, columns_of, groups_by, named, queries_of, sides
 from rankstone.cli.options import (
     Add,
@@ -83,6 +83,7 @@ def describe_compare(add: Add) -> None:
     share(add, "--cluster")
     bounds = "lowest and highest differences over all grades of the unjudged items"
     add("--bounds", action="store_true", help=bounds)
+    share(add, "--machine", "--drawn-at-random")
     add("--population", type=int, metavar="N", help="size of the population, if the queries are a sample of it")
     add(
         "--resamples",
@@ -138,6 +139,13 @@ def _comparison(arguments: argparse.Namespace, needs_lists: bool) -> Comparison:
     for what in ("by", "clusters"):
         if getattr(arguments, what) is not None:
             rules[what] = groups_by(arguments, getattr(arguments, what), what)
+    if arguments.machine is not None:
+        if truth is None or set(systems) != set(files):
+            raise UsageError("--machine goes with a truth and runs, not with saved results")
+        labels = metrics or list(DEFAULT_METRICS)
+        by_machine = by_machine_labels(arguments, files, labels, choices_of(arguments, labels))
+        rules["machine"] = {name: (result,) for name, result in by_machine.items()}
+        rules["drawn_at_random"] = arguments.drawn_at_random
     return compare_results(
         systems, metrics, baseline=_baseline(arguments.baseline, files, list(systems)), command=arguments.line,
         origin=_origin(arguments, truth, files) if needs_lists and truth is not None else None, **rules,
@@ -210,7 +218,7 @@ def _check_no_reading(arguments: argparse.Namespace) -> None:
         "--from-format": arguments.format, "--exclude": arguments.exclude, "--queries": arguments.queries,
         "--exclude-from-truth": arguments.exclude_from_truth, "--catalogue": arguments.catalogue,
         "--history": arguments.history, "--reference": arguments.reference, "--parent": arguments.parent,
-        "--overlap": arguments.overlap, "--bounds": arguments.bounds,
+        "--overlap": arguments.overlap, "--bounds": arguments.bounds, "--machine": arguments.machine,
     }  # fmt: skip
     for option in (option for option, value in options.items() if value):
         raise UsageError(f"{option} goes with a truth and runs; saved results have been measured already")

@@ -18,7 +18,7 @@ from rankstone.cli.input import (
     roles_for,
     truth_of,
 )
-from rankstone.cli.options import Add, UsageError, choices_of, form_of, share_input, share_output, show
+from rankstone.cli.options import Add, UsageError, choices_of, form_of, share, share_input, share_output, show
 from rankstone.compare.run_table import Groups, Runs, Values
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
 from rankstone.data.files import is_large, read_side, same_ids
@@ -40,6 +40,7 @@ def describe_evaluate(add: Add) -> None:
     add("--interval", action="store_true", help="95 %% confidence intervals of the means")
     bounds = "lowest and highest means over all grades of the unjudged items"
     add("--bounds", action="store_true", help=bounds)
+    share(add, "--machine", "--drawn-at-random")
     share_output(add, RESULT_FORMATS)
 
 
@@ -56,6 +57,13 @@ def run_evaluate(arguments: argparse.Namespace) -> None:
     if arguments.bounds and (arguments.per_query or arguments.by):
         raise UsageError("--bounds goes with means, not with --per-query or --by")
     results = results_of(arguments, named(arguments.runs or [arguments.truth]), metrics, choices, arguments.bounds)
+    if arguments.machine is not None:
+        from rankstone.evaluate.assisted import assist  # which loads SciPy
+
+        by_machine = by_machine_labels(arguments, named(arguments.runs), metrics, choices)
+        results = {name: assist(human, by_machine[name], arguments.drawn_at_random) for name, human in results.items()}
+        if len(results) > 1 and form not in PAGES.values():
+            raise UsageError(f"several runs with --machine are printed as {listed(PAGES.values())}; write one of them")
     if arguments.interval:
         results = {name: result._with_intervals() for name, result in results.items()}
     answer: Runs = Runs(results)
@@ -64,12 +72,27 @@ def run_evaluate(arguments: argparse.Namespace) -> None:
     elif arguments.per_query or form == "parquet":
         answer = Values(results)
     whole = next(iter(results.values())) if form == "table" and type(answer) is Runs and len(results) == 1 else answer
-    if form == "table" and not arguments.output:
+    if arguments.machine is not None and len(results) == 1 and (arguments.output or form != "table"):
+        next(iter(results.values())).write(arguments.output or "-", form)
+    elif form == "table" and not arguments.output:
         show(whole._answer(), arguments)
     else:
         for result in results.values() if len(results) == 1 else ():
             result._command = arguments.line  # for its report
         write_answer(whole, arguments.output or "-", form, results, command=arguments.line)
+
+
+def by_machine_labels(
+    arguments: argparse.Namespace, runs: Mapping[str, str], metrics: Any, choices: Any
+) -> dict[str, Result]:
+    """The results under the machine's labels."""
+    for option in ("by", "bounds", "per_query"):
+        if getattr(arguments, option, None):
+            raise UsageError(f"--{option.replace('_', '-')} does not go with --machine, which estimates means")
+    if not runs:
+        raise UsageError("--machine goes with a truth and runs")
+    labelled = argparse.Namespace(**{**vars(arguments), "truth": arguments.machine})
+    return results_of(labelled, runs, metrics, choices)
 
 
 def results_of(

@@ -38,6 +38,12 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--cluster": {
         "dest": "clusters", "metavar": "COLUMN", "help": "clusters of related queries: a column of the truth file",
     },
+    "--machine": {
+        "metavar": "FILE", "help": "a machine's labels of all queries; TRUTH has human ones of a random part of them",
+    },
+    "--drawn-at-random": {
+        "action": "store_true", "help": "vouch that this part is a random one, where the data speaks against it",
+    },
     "-v --verbose": {"action": "store_true", "help": "print the definitions of all metrics too"},
     "--no-color": {"action": "store_true", "help": "no colours, as with NO_COLOR in the environment"},
     "-o --output": {"metavar": "FILE", "help": _ENDING},

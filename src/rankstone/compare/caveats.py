@@ -46,6 +46,8 @@ class Caveat(NamedTuple):
 
 def caveats_of(data: Experiment, of: Difference, first: Floats, second: Floats) -> Iterator[Caveat]:
     """The caveats of one difference; first, second: contribution of each query to the two means."""
+    if data.machine is not None:  # which has notes of its own; the other caveats are about human labels of all queries
+        return
     if not of.queries:
         yield Caveat("none", "no query counts in both runs")
         return

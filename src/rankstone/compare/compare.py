@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from rankstone.data.files import all_same_ids, is_large, is_path
 from rankstone.data.loaders import groups_of, opened
 from rankstone.data.roles import roles_of
 from rankstone.data.source import Source
-from rankstone.errors import InputError, InputTypeError, is_finite, naming_run, show
+from rankstone.errors import Advice, Hint, InputError, InputTypeError, is_finite, naming_run, show
 from rankstone.evaluate.evaluate import evaluate
 from rankstone.evaluate.pipeline import open_source, resolve_side_info, side_info_arguments
 from rankstone.explain.explain import explain_sources
@@ -82,6 +82,8 @@ def compare(
     bounds: bool = False,
     independent: bool = False,
     before: Past | None = None,
+    machine: Truth | None = None,
+    drawn_at_random: bool = False,
     threads: int = 0,
     **choices: Value,
 ) -> Comparison:
@@ -166,6 +168,11 @@ def compare(
     before : mapping, optional
         With `independent`: a value from before the experiment for each query, or cluster, which explains a part of the
         variance (CUPED).
+    machine : truth-like, optional
+        A machine's labels of all queries, where the truth has human labels of a random part of them: differences are
+        estimated from both (prediction-powered inference).
+    drawn_at_random : bool, default False
+        For `machine`: vouch that the queries of the truth are a random part, where the data speaks against it.
     threads : int, default 0
         Number of threads; 0 uses all cores. Results do not depend on it.
     **choices
@@ -195,6 +202,8 @@ def compare(
         "confidence": confidence, "margin": margin, "primary": primary, "resamples": resamples, "seed": seed,
         "population": population, "threads": threads, "anytime": anytime or None,
     }  # fmt: skip
+    if machine is not None and (independent or runs is None or _is_collections(truth)):
+        raise InputTypeError("machine= goes with one truth and paired runs that are not evaluated yet")
     if before is not None and not independent:
         raise InputTypeError("before= goes with independent=True: queries of paired runs are their own past")
     if _is_collections(truth):
@@ -237,10 +246,17 @@ def compare(
         own: Any = origin.column(clusters) if isinstance(clusters, str) else clusters
         labels = [plan.label for plan in plans]
         return compare_samples(systems, labels, baseline, own, before, confidence, anytime)
+    if machine is not None:
+        if weights is not None or bounds:
+            raise InputError(
+                Advice(Hint("bounds" if bounds else "weights"), " does not go with ", Hint("machine", ...))
+            )
+        rules |= {"machine": replace(origin, truth=machine).evaluate(metrics), "drawn_at_random": drawn_at_random}
     return compare_systems(systems, [plan.label for plan in plans], origin=origin, **rules)
 
 
 _SIDE_INFO = ("catalogue", "history", "reference")
+_ARRAYS = ("mask", "lengths", "groups")
 _FORMS = ("mask", "lengths", "groups", "columns")  # keywords about the form of the data
 # Keywords that are no choices.
 _ARGUMENTS = (*_TRANSFORMS, *_SIDE_INFO, *_FORMS, "queries", "exclude_from_truth", "convention", "threads")
@@ -298,6 +314,17 @@ class InputOrigin:
         if self._is_long or self.truth is None:
             return False
         return single and all(self.how.get(name) is None for name in _TRANSFORMS)
+
+    def sides_of(self, names: tuple[str, str]) -> list[Any]:
+        """The truth and two runs as they are evaluated, for another evaluation of changed labels."""
+        for name in names:
+            if len(self.runs[name]) > 1:
+                raise InputError(f"{name} has several runs; compare two of them")
+        for name in (name for name in (*_TRANSFORMS, "queries", *_ARRAYS) if self.how.get(name) is not None):
+            raise InputError(f"labels cannot be changed after {name}=; pass the lists after that step")
+        truth, *runs = self._sides(names)
+        columns = self.how["columns"]
+        return [opened(truth, "truth", columns), *(opened(run, "run", columns, truth) for run in runs)]
 
     def explain(self, names: tuple[str, str], metric: str, query: Hashable) -> Any:
         """The items of a query that moved between two runs."""

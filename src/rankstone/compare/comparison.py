@@ -18,11 +18,12 @@ from rankstone.compare.breakdown import (
 from rankstone.compare.caveats import Caveat
 from rankstone.compare.config import RESAMPLES, Groups, Rules, make_rules
 from rankstone.compare.differences import Difference, Experiment
+from rankstone.compare.machine_labels import MachineLabels, require_rules
 from rankstone.compare.pairing import Paired
 from rankstone.compare.paper import Paper
 from rankstone.compare.summary import answer_of, command_of, headline_of, paper_of
 from rankstone.compare.winner import Winner
-from rankstone.errors import InputError, InputTypeError
+from rankstone.errors import Advice, Hint, InputError, InputTypeError
 from rankstone.metrics.registry import Value, parse_all
 from rankstone.results.answer import Answer, queries
 from rankstone.results.definition import Definitions, cutoffs_of, ids_alike, label_of
@@ -131,6 +132,7 @@ class Comparison(Records[Difference]):
         -------
         Slices
         """
+        self._experiment.check_human("a comparison by group")
         return slices_of(self._experiment, self._experiment.groups(by), self._experiment.select(key))
 
     def leaderboard(self, metric: str | None = None) -> Leaderboard:
@@ -148,6 +150,7 @@ class Comparison(Records[Difference]):
         """
         if metric is None and len(self.metrics) > 1:
             raise InputError(f"name one of the metrics: {', '.join(self.metrics)}")
+        self._experiment.check_human("a leaderboard")
         label = self.metrics[0] if metric is None else label_of(metric, self._experiment.samples)
         return leaderboard_of(self._experiment, label)
 
@@ -394,7 +397,7 @@ _FLIPS, _FEWEST = (
     100_000_000,
     10_000,
 )  # signs of all pairs together, and samples at least, where resamples= is not given
-_OPTIONS = ("baseline", "by", "clusters", "origin", "command")
+_OPTIONS = ("baseline", "by", "clusters", "origin", "command", "machine", "drawn_at_random")
 
 
 def compare_systems(
@@ -406,6 +409,8 @@ def compare_systems(
     clusters: str | Groups | None = None,
     origin: InputOrigin | None = None,
     command: str = "",
+    machine: Mapping[str, Sequence[Result]] | None = None,
+    drawn_at_random: bool = False,
     **rules: Value,
 ) -> Comparison:
     """Compare results of the same metrics and the same truth."""
@@ -419,6 +424,8 @@ def compare_systems(
         raise InputError(f"baseline={baseline!r} is none of the runs: {', '.join(map(repr, names))}")
     for name in (name for name, results in systems.items() if not results):
         raise InputError(f"run {name!r} is an empty sequence; pass a run, or several of one system")
+    if machine is not None:
+        rules = {**rules, "correction": rules.get("correction") or "holm"}  # that of all pairs resamples values
     options = make_rules(rules, baseline, labels)
     if rules.get("resamples") is None:  # of many pairs each sample takes longer
         pairs = len(labels) * (len(names) - 1 if baseline is not None else len(names) * (len(names) - 1) // 2)
@@ -432,7 +439,13 @@ def compare_systems(
         plan = paired.first._measurement.plan(label)
         if plan.of_all_lists or (plan.is_pooled and len(paired.queries) > plan.jackknife_groups):
             options.require("clusters", f"groups of lists, which are left out in turn to compare {label}")
-    return Comparison(Experiment(paired, tuple(labels), baseline, options, by, origin, command))
+    labelled = None
+    if machine is not None:
+        require_rules(options)
+        for name in (name for name, value in (("by", by), ("clusters", clusters)) if value is not None):
+            raise InputError(Advice(Hint(name), " does not go with ", Hint("machine", ...)))
+        labelled = MachineLabels(paired, Paired(machine, None), drawn_at_random)
+    return Comparison(Experiment(paired, tuple(labels), baseline, options, by, origin, command, labelled))
 
 
 def _results_by_name(by_name: object) -> dict[str, tuple[Result, ...]]:

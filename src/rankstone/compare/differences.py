@@ -16,7 +16,7 @@ from rankstone.compare.caveats import FEW, Caveat, caveats_of
 from rankstone.compare.config import Groups, Rules
 from rankstone.compare.pairing import Paired, Sample
 from rankstone.compare.winner import Winner, winner_of
-from rankstone.errors import InputError
+from rankstone.errors import Advice, Hint, InputError
 from rankstone.metrics.registry import parse_one
 from rankstone.results.definition import Definitions, groups_in_order, label_of
 from rankstone.results.difference_bounds import DifferenceBounds
@@ -26,8 +26,11 @@ from rankstone.statistics.paired import Fit, PairedSample, PairedTest
 from rankstone.statistics.power import Effect, detectable, effect, noncentral_power, sample_size, wins_ties_losses
 
 if TYPE_CHECKING:
+    from rankstone.compare.certificate import Certificate
     from rankstone.compare.compare import InputOrigin
+    from rankstone.compare.machine_labels import MachineLabels
     from rankstone.results.result import Result
+    from rankstone.statistics.prediction_powered import PredictionPowered
 
 _DIRECTIONS = {"higher": 1, "lower": -1, "neither": 0}
 
@@ -43,6 +46,7 @@ class Experiment:
     by: Groups | None = None
     origin: InputOrigin | None = None  # truth and runs, where available
     command: str = ""  # the command line that made it, if any
+    machine: MachineLabels | None = None  # where the truth has human labels of a part of the queries
     _samples: dict[tuple[str, bytes], Sample] = field(default_factory=dict)
 
     @cached_property
@@ -62,7 +66,15 @@ class Experiment:
     @cached_property
     def samples(self) -> dict[str, Sample]:
         """The values of all runs, by metric."""
-        return {label: self.paired.sample(label) for label in self.labels}
+        samples = {label: self.paired.sample(label) for label in self.labels}
+        if self.machine is None:
+            return samples
+        return {label: self.machine.assisted(sample) for label, sample in samples.items()}
+
+    def check_human(self, what: str) -> None:
+        """Raise for what needs human labels of all queries."""
+        if self.machine is not None:
+            raise InputError(Advice(f"{what} does not go with ", Hint("machine", ...)))
 
     def sample(self, label: str, inside: Bools) -> Sample:
         """The values of a subset of the queries."""
@@ -217,6 +229,8 @@ class Difference:
         metric is not a primary one.
     direction : int
         1 if a higher mean is better, -1 if a lower one is, 0 if neither.
+    machine : PredictionPowered or None
+        With machine labels: the weight that they have, the human difference, and the naive one by the machine alone.
     """
 
     baseline: str
@@ -238,6 +252,7 @@ class Difference:
     _experiment: Experiment = field(repr=False, compare=False)
     _student: Fit = field(repr=False, compare=False)  # of the differences, or of those of logarithms
     _is_log: bool = field(repr=False, compare=False)
+    machine: PredictionPowered | None = field(default=None, repr=False, compare=False)
 
     @property
     def relative(self) -> float:
@@ -258,7 +273,8 @@ class Difference:
     def _is_identical(self) -> bool:
         """Whether all queries have the same value in both runs."""
         first, second = self._values
-        return bool(self.queries) and not (second - first).any()
+        by_machine = self.machine is not None and self.machine.machine != 0
+        return bool(self.queries) and not by_machine and not (second - first).any()
 
     @property
     def _values(self) -> tuple[Floats, Floats]:
@@ -278,6 +294,35 @@ class Difference:
         if not data.paired.is_bounded:
             raise InputError("the bounds were not computed: rs.compare(truth, runs, ..., bounds=True)")
         return data.paired.bounds(data.samples[self.metric], self.baseline, self.run)
+
+    def certificate(self, change: str = "step") -> Certificate:
+        """How many labels must be wrong before the verdict falls, or the sign of the difference changes.
+
+        Parameters
+        ----------
+        change : str, default "step"
+            What is wrong with a judgement: "step" (its grade is off by one) or "flip" (relevant or not).
+
+        Returns
+        -------
+        Certificate
+            With the labels to check first.
+
+        Raises
+        ------
+        ValueError
+            If the lists are not at hand, or the mean is no plain mean over queries.
+
+        Examples
+        --------
+        >>> truth = {q: {"a": 1, "b": 0} for q in range(5)}
+        >>> runs = {"old": {q: ["b", "a"] for q in truth}, "new": {q: ["a", "b"] for q in truth}}
+        >>> rs.compare(truth, runs, "precision@1")["new", "precision@1"].certificate().judged["sign"].at_least
+        5
+        """
+        from rankstone.compare.certificate import certificate_of  # loads on demand
+
+        return certificate_of(self, change)
 
     @property
     def error(self) -> float:
@@ -375,7 +420,7 @@ class Difference:
         tested = abs(self._inner(difference))
         if not self.error:
             return 1.0 if tested else self._level
-        return float(noncentral_power(tested / self.error, self._student.freedom, self._level))
+        return float(noncentral_power(tested / self.error, float(self._student.freedom), self._level))
 
     def detectable(self, power: float = 0.8, queries: int | None = None) -> float:
         """Smallest difference that would be detected.
@@ -481,12 +526,13 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        names = [name for name in self.__dataclass_fields__ if not name.startswith("_")]
+        names = [name for name in self.__dataclass_fields__ if not name.startswith("_") and name != "machine"]
         return {
             **{name: getattr(self, name) for name in (*names, "relative", "superiority")},
             "effect": {name: getattr(self.effect, name) for name in ("dz", "low", "high", "hedges", "d_av")},
             "caveats": [caveat._asdict() for caveat in self.caveats],
             **({"bounds": self.bounds._asdict()} if self._experiment.paired.is_bounded else {}),
+            **({} if self.machine is None else {"machine": self.machine._asdict()}),
         }
 
 
@@ -502,6 +548,8 @@ def _detectable(units: int, power: float, level: float) -> float:
 def _differences(data: Experiment) -> Iterator[Difference]:
     rules, pairs = data.rules, data.pairs
     paired = {label: data.tested(sample.values, pairs, sample.clusters) for label, sample in data.samples.items()}
+    if data.machine is not None:
+        paired = {label: replace(sample, machine=data.machine.values(label)) for label, sample in paired.items()}
     untested = {label: np.full(len(pairs), math.nan) for label in paired}
     p = _p(data, rules.paired_test, paired)
     p |= {label: untested[label] for label in filter(data.is_whole, p)}  # the whole population: nothing to test
@@ -515,6 +563,8 @@ def _differences(data: Experiment) -> Iterator[Difference]:
     for label, sample in data.samples.items():
         adjusted = corrected.get(label, untested[label])
         for at, of in enumerate(_of_metric(data, sample, pairs, fits[label], p[label], adjusted)):
+            if paired[label].machine is not None:
+                of = replace(of, machine=paired[label].assisted[at])
             yield replace(of, verdict=decided(data, of, float(within[label][at])))
 
 
@@ -534,12 +584,15 @@ def _of_metric(
         wins, losses = losses, wins
     columns = (column.tolist() for column in (low, high, p, adjusted, wins, ties, losses))
     for at, ((a, b), *numbers) in enumerate(zip(pairs, *columns, strict=True)):
-        first, second = float(sample.means[a]), float(sample.means[b])
+        first = float(sample.means[a])
+        second = float(sample.means[b]) if data.machine is None else first + float(of_pairs.mean[at])
         numbers_of = dict(zip(("low", "high", "p", "adjusted", "wins", "ties", "losses"), numbers, strict=True))
         yield Difference(
             data.names[a], data.names[b], sample.label, first, second, second - first, **numbers_of,
             queries=len(sample.own), verdict="", direction=direction, _experiment=data, _is_log=sample.is_log,
-            _student=of_pairs._replace(mean=of_pairs.mean[at], error=of_pairs.error[at]),
+            _student=of_pairs._replace(
+                **{name: column[at] for name, column in zip(of_pairs._fields, of_pairs, strict=True) if np.ndim(column)}
+            ),
         )  # fmt: skip
 
 

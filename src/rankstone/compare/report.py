@@ -69,11 +69,15 @@ def report_of(data: Experiment, title: str | None = None) -> str:
     sections = [
         ("differences", "All differences", _differences(data)),
         ("queries", f"Queries, by {first}", _queries(data, selected, len(every))),
-        *_cutoffs(data, first, selected[:_CURVES]),
+        *(_cutoffs(data, first, selected[:_CURVES]) if data.machine is None else ()),
         *_slices(data),
         ("power", "Power", _power(selected[:_CURVES])),
         ("ties", "Ties and judgements", _ties_and_judgements(data)),
-        *([("leaderboard", "Leaderboard", _leaderboard(data, first))] if len(data.names) > 2 else []),
+        *(
+            [("leaderboard", "Leaderboard", _leaderboard(data, first))]
+            if len(data.names) > 2 and data.machine is None
+            else []
+        ),
         ("definitions", "Definitions and provenance", _provenance_of(data) + _saved(data)),
     ]
     convention = " with ".join(filter(None, split_convention(data.definitions)))

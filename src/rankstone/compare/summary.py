@@ -12,6 +12,7 @@ from rankstone.compare.caveats import general_caveats
 from rankstone.compare.config import Rules, default_correction
 from rankstone.compare.differences import Difference, Experiment
 from rankstone.compare.paper import Block, Paper
+from rankstone.evaluate.human_part import worth
 from rankstone.plots.marks import printable
 from rankstone.results.answer import Answer, number, p_value, queries, signed
 from rankstone.results.definition import Definition, summarize
@@ -163,7 +164,7 @@ def notes_of(data: Experiment, slices: Answer | None) -> list[str]:
     name, choices = split_convention(data.definitions)
     return [
         f"{first}; {name} definitions{f' with {choices}' if choices else ''}", *others, *detectable_of(data),
-        *_bounds(data), *_seeds(data), *by_group,
+        *_bounds(data), *_seeds(data), *by_group, *_machine(data),
         *general_caveats(data), *_caveats(data),
     ]  # fmt: skip
 
@@ -222,6 +223,20 @@ def _bounds(data: Experiment) -> list[str]:
     cells = [f"{kind} for {', '.join(labels)}" for kind, labels in kinds.items() if labels]
     which = f" ({'; '.join(cells)})" if cells else ""
     return [f"{' and '.join(_BOUNDS)}: the range of the difference over all grades of the unjudged items{which}"]
+
+
+def _machine(data: Experiment) -> Iterator[str]:
+    """What the machine's labels were worth, and how far off they are by themselves."""
+    if data.machine is None:
+        return
+    parts = data.machine.parts
+    many = len(parts.same) + len(parts.others)
+    yield (f"human labels for {len(parts.same):,} of {many:,} queries, machine labels for all (prediction-powered "
+           "inference; a mean is that of the other run plus the difference)")  # fmt: skip
+    for of in data.differences:
+        if of.machine is not None:
+            naive = f"by machine labels alone {signed(of.machine.machine)}, off by {signed(of.machine.bias)}"
+            yield f"{data.pair(of)}{_only([of.metric], data.labels)}: {worth(of.machine)}; {naive}"
 
 
 def _span(sizes: Sequence[float]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice, pairwise
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from rankstone.data.trec import NOT_TREC, looks_letor, looks_trec, read_letor, r
 from rankstone.errors import Advice, FileError, Hint, InputError, NoRowsError, show
 
 HEAD_LINES = 1 << 16  # bytes that are enough to detect most formats
+
+
+T = TypeVar("T")
 
 
 class ReadRequest(NamedTuple):
@@ -283,6 +286,20 @@ def listed(words: Iterable[str], last: str = "or") -> str:
     """`a, b or c`."""
     *others, end = words
     return f"{', '.join(others)} {last} {end}"
+
+
+def find_entries(
+    text: TextFile, forms: Iterable[tuple[T, Callable[[Any], Path | None]]]
+) -> tuple[T, Iterator[Entry]] | None:
+    """The first of several forms that a file of JSON, CSV or Parquet has, and its entries; None if it has none."""
+    around = _detect_plain(text, "truth", {})
+    if around.sample is None or around.entries is None:
+        return None
+    for outer, inner in _unwrapped(around.sample(text)):
+        for form, path in forms:
+            if isinstance(inner, dict) and (inside := path(inner)) is not None:
+                return form, around.entries(text, (*outer, *inside), True)
+    return None
 
 
 # -- files of tools: detection ---------------------------------------------------------------------------------

@@ -238,7 +238,10 @@ def _book_pair(entry: Entry) -> Iterator[ListRow]:
     yield _get(entry.value, "query_text"), [_get(entry.value, "doc_id")] * len(grades), grades
 
 
-def _is_book(sample: Any) -> Path | None:
+is_book = _at("query_doc_pairs")
+
+
+def is_book_table(sample: Any) -> Path | None:
     """A column per judge: a name in several words, an address or `Anonymous`, with numbers in it."""
     names = list(sample)
     judges = names[2:] if names[:2] == ["query", "docid"] else []
@@ -473,6 +476,26 @@ def _labelled(entry: Entry) -> Iterator[ListRow]:
     yield query, [item], _numbers([_get(entry.value, "judgment")], "grade")
 
 
+_IMPORTANCE = {"vital": 2.0, "okay": 1.0}
+_SUPPORT = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
+
+
+def _nuggets(field: str, values: Mapping[str, float]) -> Extract:
+    """The nuggets of a query by their texts; of several with one text, the others are numbered."""
+
+    def lists(entry: Entry) -> Iterator[ListRow]:
+        items: dict[str, float] = {}
+        for nugget in _get(entry.value, "nuggets", list):
+            word, text = _get(nugget, field, str), _get(nugget, "text", str)
+            if word not in values:
+                raise RowError(f"{field} is {show(word)}; expected {', '.join(values)}")
+            number = sum(name == text or name.startswith(f"{text} (") for name in items)
+            items[f"{text} ({number + 1})" if text in items else text] = values[word]
+        yield _get(entry.value, "qid"), list(items), list(items.values())
+
+    return lists
+
+
 def _case_row(entry: Entry) -> Iterator[ListRow]:
     """A row of Quepid's ratings, whose rating may be empty: not judged."""
     grade = entry.value.get("rating")
@@ -550,8 +573,8 @@ TOOLS: Sequence[ToolFormat] = (
     ToolFormat("solr", "Solr response", _solr, run=_solr_docs, ordered=True),
     ToolFormat("vespa", "Vespa response", _vespa, run=_vespa_hits, ordered=True),
     ToolFormat("quepid-json", "Quepid ratings", _at("queries", "query", "ratings"), truth=_quepid),
-    ToolFormat("quepid-book", "Quepid book", _at("query_doc_pairs"), truth=_book_pair, by_item=True, note=_JUDGES),
-    ToolFormat("quepid-book-csv", "Quepid book", _is_book, truth=_book_row, by_item=True, note=_JUDGES),
+    ToolFormat("quepid-book", "Quepid book", is_book, truth=_book_pair, by_item=True, note=_JUDGES),
+    ToolFormat("quepid-book-csv", "Quepid book", is_book_table, truth=_book_row, by_item=True, note=_JUDGES),
     ToolFormat("quepid-case", "Quepid case", _has("Query Text", "Doc ID", "Doc Position"), truth=_case_truth,
                run=_case_run, by_item=True, note=_PLACES),
     ToolFormat("rre", "RRE ratings", _rre_path, truth=_rre),
@@ -587,8 +610,8 @@ TOOLS: Sequence[ToolFormat] = (
     ToolFormat("json-columns", "columns of a table", _is_columns, table=lambda document: document),
     ToolFormat("mteb-result", "MTEB result", _has("mteb_version", "dataset_revision"), refusal=_NUMBERS),
     ToolFormat("scores-table", "values of metrics", _has_scores, refusal=_NUMBERS, fallback=True),
-    ToolFormat("nuggetizer", "nuggets", _has("nuggets", "qid"),
-               refusal="has nuggets and whether an answer supports them, neither judged items nor lists"),
+    ToolFormat("nuggetizer", "nuggets", _has("nuggets", "qid"), truth=_nuggets("importance", _IMPORTANCE),
+               run=_nuggets("assignment", _SUPPORT), note="vital 2, okay 1; the run has how far they are supported"),
     ToolFormat("rag-contract", "rag-contract", _has("id", "query", "relevant_doc_ids"),
                truth=lambda entry: [(entry.value["id"], _get(entry.value, "relevant_doc_ids", list), None)]),
     ToolFormat("ubi", "UBI events", _has("action_name", "query_id"),

@@ -64,7 +64,13 @@ def write_rows(separator: str, names: Sequence[str], table: Table, kind: str, ta
     yield separator.join(names) + "\n"
     for query, own in _by_query(table, "grade").items():
         for item, grade in own.items():
-            yield separator.join(_cell(word, separator) for word in (str(query), str(item), f"{grade:.17g}")) + "\n"
+            yield (
+                separator.join(
+                    _cell(word, separator)
+                    for word in (str(query), str(item), "" if grade != grade else f"{grade:.17g}")
+                )
+                + "\n"
+            )
 
 
 def _cell(word: str, separator: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import DEFAULT_METRICS, make_plans
 from rankstone.data.arrow import is_spark
-from rankstone.errors import InputError, InputTypeError
+from rankstone.errors import Advice, Hint, InputError, InputTypeError
 from rankstone.evaluate.fastpath import compiled_for
 from rankstone.evaluate.measurement import evaluate_source
 from rankstone.evaluate.pipeline import open_source, resolve_side_info
@@ -55,6 +55,8 @@ def evaluate(
     parent: Parent | None = None,
     overlap: float | None = None,
     bounds: bool = False,
+    machine: Truth | None = None,
+    drawn_at_random: bool = False,
     threads: int = 0,
     **choices: Value,
 ) -> Result:
@@ -110,6 +112,11 @@ def evaluate(
         relevant one if it covers at least this share of it.
     bounds : bool, default False
         Also compute the lowest and highest mean over all grades of the unjudged items, `result.bounds`.
+    machine : truth-like, optional
+        A machine's labels of all queries, where the truth has human labels of a random part of them: the means are
+        estimated from both (prediction-powered inference), with `result.estimates`.
+    drawn_at_random : bool, default False
+        For `machine`: vouch that the queries of the truth are a random part, where the data speaks against it.
     threads : int, default 0
         Number of cores to use, 0 for all.
     **choices
@@ -136,6 +143,23 @@ def evaluate(
     """
     if truth is None and run is None:
         raise InputTypeError("give a truth and a run; for beyond-accuracy metrics a run only: evaluate(run=run, ...)")
+    if machine is not None:
+        from rankstone.evaluate.assisted import assist  # a fast import: most evaluations have one kind of labels
+
+        if weights is not None or bounds:
+            raise InputError(
+                Advice(Hint("bounds" if bounds else "weights"), " does not go with ", Hint("machine", ...))
+            )
+        human, other = (
+            evaluate(
+                labels, run, metrics, convention=convention, columns=columns, mask=mask, lengths=lengths, groups=groups,
+                query=query, queries=queries, exclude=exclude, exclude_from_truth=exclude_from_truth,
+                catalogue=catalogue, history=history, reference=reference, parent=parent, overlap=overlap,
+                threads=threads, **choices,
+            )
+            for labels in (truth, machine)
+        )  # fmt: skip
+        return assist(human, other, drawn_at_random)
     plain = columns is None and mask is None and lengths is None and groups is None and query is None
     alone = catalogue is None and history is None and reference is None and parent is None and overlap is None
     entire = weights is exclude is queries is None and not (exclude_from_truth or bounds)

@@ -8,6 +8,7 @@ from rankstone.metrics import (  # noqa: F401
     fairness,
     gains,
     intents,
+    nuggets,
     pairs,
     precision,
     rank_correlation,

@@ -1,6 +1,7 @@
 """Statistics of paired samples: tests, corrections, intervals, effect sizes and power. `rs.compare` uses these."""
 
 from rankstone.statistics.abstention import AbstentionCurve, ScoreCut, abstention_curve, nauc, score_cut
+from rankstone.statistics.agreement_coefficients import COEFFICIENTS, AgreementCoefficient, agreement_coefficient
 from rankstone.statistics.anytime import ConfidenceSequence, confidence_sequence
 from rankstone.statistics.combination import COMBINATIONS, Combined, combine
 from rankstone.statistics.corrections import CORRECTIONS, adjust
@@ -21,6 +22,7 @@ from rankstone.statistics.power import (
     sample_size,
     wins_ties_losses,
 )
+from rankstone.statistics.prediction_powered import PredictionPowered, prediction_powered
 from rankstone.statistics.randomization import Randomization, randomization_test
 from rankstone.statistics.rank_aggregation import RankInterval, borda_count, rank_interval
 from rankstone.statistics.rank_tests import Sign, Wilcoxon, sign_test, wilcoxon
@@ -41,17 +43,20 @@ from rankstone.statistics.two_samples import (
 from rankstone.statistics.westfall_young import WestfallYoung, westfall_young
 
 __all__ = [
+    "COEFFICIENTS",
     "COMBINATIONS",
     "CORRECTIONS",
     "INTERVALS",
     "TESTS",
     "AbstentionCurve",
+    "AgreementCoefficient",
     "Combined",
     "ConfidenceSequence",
     "Effect",
     "Interval",
     "Jackknife",
     "Moments",
+    "PredictionPowered",
     "Randomization",
     "RankInterval",
     "SampleSize",
@@ -65,6 +70,7 @@ __all__ = [
     "Wilcoxon",
     "abstention_curve",
     "adjust",
+    "agreement_coefficient",
     "bootstrap",
     "borda_count",
     "clicks_over_expected",
@@ -90,6 +96,7 @@ __all__ = [
     "noncentral_tail",
     "per_unit",
     "power",
+    "prediction_powered",
     "proportion_interval",
     "randomization_test",
     "rank_interval",

@@ -34,6 +34,11 @@ class Correction:
     anytime: bool = True  # adjusts p-values that hold at every look
     aliases: tuple[str, ...] = ()  # names of earlier versions that are still read
 
+    @property
+    def machine(self) -> bool:
+        """Whether it supports machine labels: it reads p-values alone."""
+        return self.p is None
+
 
 def _places(n: int) -> Floats:
     return np.arange(1.0, n + 1)

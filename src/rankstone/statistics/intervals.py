@@ -90,17 +90,20 @@ def hall_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
         skewness = np.where(flat, 0.0, third / second**1.5)
         if n > 1:
             q = stdtrit(n - 1, (1 + confidence) / 2)
-            low = np.where(np.abs(skewness) < 1e-9, low, fit.mean - fit.error * _hall(q, skewness, n))
-            high = np.where(np.abs(skewness) < 1e-9, high, fit.mean - fit.error * _hall(-q, skewness, n))
+            for_mean = skewness / math.sqrt(n)
+            low = np.where(np.abs(skewness) < 1e-9, low, fit.mean - fit.error * hall_transform(q, for_mean))
+            high = np.where(np.abs(skewness) < 1e-9, high, fit.mean - fit.error * hall_transform(-q, for_mean))
     return Interval(low[()], high[()], fit.error[()], "hall", confidence, fit.mean, skewness[()])
 
 
-def _hall(q: float, skewness: Floats, n: int) -> Floats:
-    """The t whose transformation is q."""
-    root = math.sqrt(n)
-    inside = skewness * (q - skewness / (6 * root)) / root
+def hall_transform(q: float, skewness: Any) -> Any:
+    """The t whose transformation is q; skewness: that of the mean."""
+    skewness = np.asarray(skewness, dtype=float)
+    inside = skewness * (q - skewness / 6)
     # cbrt(1 + x) - 1 without a loss of digits for small x
-    return 3 * root / skewness * np.where(inside > -0.5, np.expm1(np.log1p(inside) / 3), np.cbrt(1 + inside) - 1)
+    with np.errstate(all="ignore"):
+        root = np.where(inside > -0.5, np.expm1(np.log1p(inside) / 3), np.cbrt(1 + inside) - 1)
+        return np.where(np.abs(skewness) < 1e-12, q, 3 / skewness * root)[()]
 
 
 def proportion_interval(hits: ArrayLike, n: ArrayLike, confidence: float = 0.95, method: str = "wilson") -> Interval:

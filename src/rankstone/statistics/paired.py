@@ -14,6 +14,7 @@ from rankstone.data.annotations import Floats, Ints
 from rankstone.errors import InputError
 from rankstone.statistics.anytime import ConfidenceSequence, confidence_sequence
 from rankstone.statistics.power import differences_of
+from rankstone.statistics.prediction_powered import PredictionPowered, prediction_powered
 from rankstone.statistics.randomization import randomization_test
 from rankstone.statistics.rank_tests import sign_test, wilcoxon
 from rankstone.statistics.student_t import Student, student
@@ -39,6 +40,7 @@ class PairedSample:
     threads: int = 0
     confidence: float = 0.95
     tuning: float = TUNING  # of confidence sequences
+    machine: tuple[Floats, Floats] | None = None  # by machine labels: values of the same queries, and of others
 
     @cached_property
     def differences(self) -> Floats:
@@ -52,6 +54,9 @@ class PairedSample:
         if not len(self.values):
             nothing = np.full(len(self.pairs), math.nan)
             return Student(nothing, nothing, 0)
+        if self.machine is not None:
+            columns = zip(*((row.value, row.error, row.freedom) for row in self.assisted), strict=True)
+            return Student(*map(np.array, columns))
         return student(self.differences, self.clusters, self.population)
 
     @cached_property
@@ -60,6 +65,18 @@ class PairedSample:
         of, units = self.student, self.student.freedom + 1
         error = of.error if units > 1 else np.full_like(of.error, math.inf)
         return confidence_sequence(of.mean, error, units, confidence=self.confidence, tuning=self.tuning)
+
+    @cached_property
+    def assisted(self) -> list[PredictionPowered]:
+        """The mean difference of each pair, from human and machine labels."""
+        if self.machine is None:
+            return []
+        same, others = (
+            np.column_stack([values[:, b] - values[:, a] for a, b in self.pairs]) for values in self.machine
+        )
+        return [
+            prediction_powered(*each, method="t") for each in zip(self.differences.T, same.T, others.T, strict=True)
+        ]
 
     @property
     def drawing(self) -> dict[str, Any]:
@@ -80,6 +97,7 @@ class PairedTest:
     use: str = ""  # when to choose it
     clusters: bool = False  # supports queries that are not independent
     population: bool = False  # supports a finite population of queries
+    machine: bool = False  # supports machine labels with a few human ones
     joint: bool = False  # called once for all metrics: the random signs of a query are the same in all of them
     random: bool = False  # depends on `resamples` and `seed`
     is_student: bool = False  # agrees with Student's interval, and is approximate for few queries
@@ -94,7 +112,7 @@ TESTS: dict[str, PairedTest] = {
         "paired t-test",
         lambda sample: sample.student.p(),
         "the default: it holds its level, needs no seed, and agrees with the interval",
-        clusters=True, population=True, is_student=True,
+        clusters=True, population=True, machine=True, is_student=True,
     ),
     "randomization": PairedTest(
         "randomisation test (sign flips)",

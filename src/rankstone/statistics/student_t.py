@@ -81,7 +81,7 @@ class Student(NamedTuple):
 
     mean: Floats
     error: Floats
-    freedom: float
+    freedom: float  # with machine labels one per column
 
     @property
     def statistic(self) -> Floats:
@@ -115,7 +115,7 @@ class Student(NamedTuple):
 
     def _tail(self, distance: Floats) -> Floats:
         """How often Student's t is below so many units of the mean."""
-        if self.freedom < 1:
+        if np.any(np.less(self.freedom, 1)):
             return np.full_like(np.asarray(distance, dtype=float), math.nan)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.asarray(distance / self.error)
@@ -131,7 +131,7 @@ class Student(NamedTuple):
         confidence : float, default 0.95
             Confidence level.
         """
-        if self.freedom < 1:
+        if np.any(np.less(self.freedom, 1)):
             return self.mean - math.inf, self.mean + math.inf
         half = stdtrit(self.freedom, (1 + confidence) / 2) * self.error
         return self.mean - half, self.mean + half

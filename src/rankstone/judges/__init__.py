@@ -1,0 +1,1 @@
+"""Judgements of several judges: their agreement, merging them, and what to judge next."""
