@@ -7,7 +7,9 @@ import math
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -163,13 +165,31 @@ def _facts(plan: Plan, truth: str) -> StaticFacts:
     )
 
 
+@lru_cache(maxsize=1)
+def _shared() -> dict[str, ast.FunctionDef]:
+    """The functions of aligned_list.py by name."""
+    return functions_of(TEXT)
+
+
+def _specialised(name: str, choices: Mapping[str, object], fields: Iterable[str], renamed: str = "") -> ast.FunctionDef:
+    """One of them as some choices and the fields that are read make it."""
+    return _specialised_once(name, tuple(choices.items()), frozenset(fields), renamed or name)
+
+
+@lru_cache(maxsize=512)
+def _specialised_once(name: str, choices: tuple[Any, ...], fields: frozenset[str], renamed: str) -> ast.FunctionDef:
+    function = specialised(_shared()[name], dict(choices), fields)
+    function.name = renamed
+    return function
+
+
 class _File:
     """The functions of some metrics, and those that they share."""
 
     def __init__(self, plans: Sequence[Plan], convention: Convention, language: Language, truth: str) -> None:
         self.plans, self.language, self.truth = plans, language, truth
         self.definitions = [definition_of(plan, convention) for plan in plans]
-        self.shared = functions_of(TEXT)
+        self.shared = _shared()
         self.choices: dict[str, dict[str, object]] = {}  # of each function that aligns
         self.own: dict[str, ast.FunctionDef] = {}
         self.public: dict[str, str] = {}
@@ -189,7 +209,8 @@ class _File:
 
     def _unused(self, name: str) -> str:
         taken = {*self.own, *self.shared}
-        return next(other for other in [name, *(f"{name}_{at}" for at in range(2, 10**6))] if other not in taken)
+        names = chain([name], (f"{name}_{at}" for at in count(2)))
+        return next(other for other in names if other not in taken)
 
     def _lines(self, plan: Plan) -> list[str]:
         rule, facts = TIES[plan.choices["ties"]], _facts(plan, self.truth)
@@ -292,16 +313,14 @@ class _File:
             for function in list(functions.values()):
                 for name in called(function):
                     if name in self.shared and name not in functions and name not in aligning - {"reordered"}:
-                        functions[name] = specialised(self.shared[name], {"TRUTH": self.truth}, FIELDS)
+                        functions[name] = _specialised(name, {"TRUTH": self.truth}, FIELDS)
             fields = fields_read(function for name, function in functions.items() if name not in aligning)
             fields |= {"placed", "truth_size"} if "reordered" in functions else set()
             for name, choices in self.choices.items():
                 facts = {"READS_TIES": bool({"above", "tied"} & fields), "READS_PLACE": "place" in fields}
-                function = specialised(self.shared["align"], {**choices, **facts}, fields)
-                function.name = name
-                functions[name] = function
+                functions[name] = _specialised("align", {**choices, **facts}, fields, name)
             if "reordered" in functions:
-                functions["reordered"] = specialised(self.shared["reordered"], {}, fields)
+                functions["reordered"] = _specialised("reordered", {}, fields)
         ordered: dict[str, ast.FunctionDef] = {}
 
         def add(name: str) -> None:

@@ -172,6 +172,14 @@ def picked(values: Floats, order: Ints, count: int) -> Floats:
     return result
 
 
+def filled(value: float, count: int) -> Floats:
+    """The same number for each item."""
+    result = numbers(count)
+    for i in range(count):
+        result[i] = value
+    return result
+
+
 def by_gain(grade: Floats, gain: Floats, count: int) -> Floats:
     """Grades by their gains, the highest gain first."""
     order = ints(count)

@@ -126,7 +126,7 @@ function pairsOf(list) {
     public_name=camel,
     declare="let {name} = {value}",
     declare_fixed="const {name} = {value}",
-    raise_value="throw new Error({0} + {1})",
+    raise_value="throw new Error({0} + {1} + {2})",
     signs={"and": "&&", "or": "||", "==": "===", "!=": "!==", "//": "{0} / 2 | 0"},
 )  # fmt: skip
 
@@ -222,7 +222,7 @@ PYTHON = Language(
     end="",
     declare="{name} = {value}",
     raise_="raise ValueError({0})",
-    raise_value="raise ValueError(f{0}{{{1}:g}})",
+    raise_value='raise ValueError({0} + format({1}, "g") + {2})',
     either="{1} if {0} else {2}",
     new_lists="SimpleNamespace({0})",
     field_set="{0}={1}",

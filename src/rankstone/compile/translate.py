@@ -72,7 +72,7 @@ class Language:
     fallible_call: str = "{0}"
     modified_is_mutable: bool = False  # is a column whose entries change one that changes
     raise_: str = "throw new Error({0})"
-    raise_value: str = ""  # with a number after the text
+    raise_value: str = ""  # with a number between two texts; empty: without it
     return_: str = "return {0}"
     return_fallible: str = ""
     either: str = "{0} ? {1} : {2}"
@@ -318,14 +318,14 @@ class Printer:
         yield template.format(self.text(cast("ast.expr", node.value))) + self.language.end
 
     def _Raise(self, node: ast.Raise) -> Iterator[str]:  # noqa: N802
-        problem, *value = cast("ast.Call", node.exc).args
-        text = cast("ast.Constant", problem).value
-        empty = self.language.constants.get(f"no {self.type_of_result(self.current)}", "")
-        if value and self.language.raise_value:
-            template, text = self.language.raise_value, self.language.text(text + " ")
-            line = template.format(text, self.text(value[0]), empty)
+        first, *more = cast("ast.Call", node.exc).args
+        texts = [cast("ast.Constant", part).value for part in (first, *more[1:])]
+        nothing = self.language.constants.get(f"no {self.type_of_result(self.current)}", "")
+        if more and self.language.raise_value:
+            before, after = map(self.language.text, texts)
+            line = self.language.raise_value.format(before, self.text(more[0]), after, nothing=nothing)
         else:
-            line = self.language.raise_.format(self.language.text(text), "", empty)
+            line = self.language.raise_.format(self.language.text(" ... ".join(texts)), nothing=nothing)
         yield from (line + self.language.end).split("\n")
 
     def _Continue(self, node: ast.Continue) -> Iterator[str]:  # noqa: N802

@@ -28,7 +28,8 @@ _INFIX = {"+": "+", "-": "-", "*": "*", "<": "<", "<=": "<=", "==": "==", "and":
 _CALLS = {"minimum": "min", "maximum": "max", "power": "power", "log2": "log2", "log": "log", "sqrt": "sqrt",
           "exp": "exp", "abs": "abs", "floor": "floor", "ceil": "ceil"}  # fmt: skip
 _NAMES = {"lowest": "first_rank", "sum": "total", "product": "chance", "running": "so_far", "surviving": "reading",
-          "above_sum": "above_group", "column": "value", "retrieved": "retrieved"}  # fmt: skip
+          "above_sum": "above_group", "tied_sum": "tied_total", "tied_nth": "nth_of_tied", "is_repeat": "is_repeat",
+          "mean_rank": "mean_rank", "right_above": "better_above"}  # fmt: skip
 _TOTALS = {"credit": "hits", "nonrelevant": "nonrelevant"}  # of a column's name
 _COLUMNS = {"level": "tied"}
 
@@ -213,7 +214,7 @@ class Statements:
             if (test := self._without_finite(fault.condition)).number != 0
         ]
         self.lines: list[str] = []
-        self.names: set[str] = {"lists", "i"}
+        self.names: set[str] = {"lists", "i", *_OF_COLUMNS.values(), *_CALLS.values()}
         self._phases: dict[Expression, int] = {}
         self.names_of_query: dict[Expression, str] = {}  # the variables of values of the query
         self._columns: dict[Expression, str] = {}
@@ -320,7 +321,7 @@ class Statements:
             late = late if one.op not in _STEPS or self._phase(one) > phase + 1 else []
             wanted += [*parts, *(part for part in (*orders, *late) if part.kind == "item")]
         plain = [one for one in dict.fromkeys(wanted) if not self._is_column(one) and one.op not in _OF_COLUMNS]
-        return [one for one in plain if self._phase(one) == phase and (one.kind == "item" or one.number is not None)]
+        return [one for one in plain if self._phase(one) == phase and one.kind == "item"]
 
     def _item_faults(self, phase: int) -> list[Expression]:
         return [one for one in (fault.condition for fault in self.faults) if one.kind == "item" and self._phase(one) == phase]
@@ -369,7 +370,7 @@ class Statements:
             if space is not None and space.what == "ideal" and space not in self._ideals:
                 self._make_ideal(space)
             if one.op in _OF_COLUMNS and one.kind == "item":
-                self._columns[one] = self._unique(one.name or _OF_COLUMNS[one.op])
+                self._columns[one] = self._unique(one.name or _NAMES.get(one.op, "column"))
                 self._assign(self._columns[one], self._of_columns(one))
             elif one.op == "pairs":
                 self.names_of_query[one] = self._unique("pairs")
@@ -379,7 +380,8 @@ class Statements:
 
     def _of_columns(self, one: Expression) -> str:
         size = self._size(cast("Space", one.space))
-        return f"{_OF_COLUMNS[one.op]}({', '.join(map(self._column, one.args))}, {size})"
+        parts = [self._column(arg) if arg.number is None else f"filled({arg.number!r}, {size})" for arg in one.args]
+        return f"{_OF_COLUMNS[one.op]}({', '.join(parts)}, {size})"
 
     def _make_ideal(self, space: Space) -> None:
         base = cast("Space", space.of)
@@ -442,9 +444,10 @@ class Statements:
                 self.lines.append(f"    {self._raise(fault, self.names_of_query)}")
 
     def _raise(self, fault: Fault, names: Mapping[Expression, str]) -> str:
-        problem = fault.problem.replace("{:g}", "").replace("{}", "").strip()
-        shown = "" if fault.value is None else f", {self.text(fault.value, names)}"
-        return f"raise ValueError({problem!r}{shown})"
+        if fault.value is None:
+            return f"raise ValueError({fault.problem!r})"
+        before, _, after = fault.problem.replace("{:g}", "{}").partition("{}")
+        return f"raise ValueError({before!r}, {self.text(fault.value, names)}, {after!r})"
 
     # -- loops ------------------------------------------------------------------------------------------------
 
@@ -517,7 +520,7 @@ class Statements:
         """Adds an item's value to a sum; where it is the neutral one, nothing."""
         value, tests = one.args[0], list[str]()
         neutral = _NEUTRAL.get(one.op)
-        while value.op == "where" and value not in names and neutral in (value.args[1].number, value.args[2].number):
+        while neutral is not None and value.op == "where" and value not in names and neutral in (value.args[1].number, value.args[2].number):
             swapped = value.args[2].number != neutral
             tests.append(self.condition(value.args[0], names, negated=swapped))
             value = value.args[2 if swapped else 1]
@@ -671,7 +674,7 @@ _OTHERS: Mapping[str, Callable[..., str]] = {
     "highest_grade": lambda to, one: "highest_grade(lists.truth_grade, lists.truth_size)",
     "discount_sum": lambda to, one, end: f"{to._tables[one.params]}[index({end})]",
     "first_hit": lambda to, one, *parts: f"first_hit({', '.join(parts)})",
-    "nth_of": lambda to, one, pairs: f"{to._where[one.args[0]]}[{one.params[0]}]",
+    "nth_of": lambda to, one, pairs: f"{to.names_of_query[one.args[0]]}[{one.params[0]}]",
     "overlap": lambda to, one, rank, depth: f"overlap(lists, {depth}, {_number(one.params[0])})",
     **{op: lambda to, one, *parts: f"{to._columns[one]}[i]" for op in _OF_COLUMNS},
 }
