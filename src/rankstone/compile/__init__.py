@@ -269,20 +269,23 @@ class _File:
         language = self.language.of_ids(ids) if self.language.of_ids else self.language
         printer = Printer(language, functions, set(self.public.values()))
         texts = [printer.function(function) for function in functions.values()]
-        lists: dict[str, str] = {}  # by their text
+        lists: dict[str, tuple[str, str]] = {}  # side and name, by their text
         checks = []
         for nth, case in enumerate(cases, 1):
-            for side, rows in (("truth", case.truth), ("run", case.run)):
-                lists.setdefault(language.rows(rows, ids), "")
-                lists[language.rows(rows, ids)] = lists[language.rows(rows, ids)] or f"{side}{len(lists)}"
-            names_of_lists = [lists[language.rows(rows, ids)] for rows in (case.truth, case.run)]
+            sides = [(side, language.rows(rows, ids)) for side, rows in (("Truth", case.truth), ("Run", case.run))]
+            for side, rows in sides:
+                lists.setdefault(side + rows, (side, f"{side.lower()}{len(lists) + 1}"))
+            arguments = ", ".join(language.reference_of_case.format(lists[side + rows][1], side=side) for side, rows in sides)
             for label, value in case.values.items():
-                call = f"{printer.name(self.public[label])}({', '.join(map(language.reference_of_case.format, names_of_lists))})"
+                call = language.call_of_case.format(printer.name(self.public[label]), arguments)
                 number = language.constants["NAN"] if math.isnan(value) else repr(value)
                 checks.append(language.check.format(metric=language.text(label), case=nth, call=call, value=number))
-        checks = [*(language.list_of_case.format(name=name, rows=rows) for rows, name in lists.items()), *checks]
+        declared = [
+            language.list_of_case.format(name=name, rows=key.removeprefix(side), side=side)
+            for key, (side, name) in lists.items()
+        ]
         names = [printer.name(function) for function in self.public.values()]
-        tests = language.checks(name, checks, names, len(checks) - len(lists))
+        tests = language.checks(name, declared, checks, names)
         body = "\n\n".join(filter(None, [language.structure({field: FIELDS[field] for field in fields}), *texts, tests]))
         helpers = dict[str, str]()
         while more := [
@@ -291,7 +294,7 @@ class _File:
         ]:
             helpers.update(more)
         body = "\n\n".join([*(text for word, text in language.helpers.items() if word in helpers), body])
-        imports = [line for word, line in language.imports.items() if word in body]
+        imports = [line.replace("NAME", name) for word, line in language.imports.items() if word in body]
         head = "\n".join(f"{language.file_comment} {line}".rstrip() for line in self._head(functions))
         return language.wrap(name, "\n\n".join(filter(None, [head, "\n".join(imports), body]))) + "\n"
 

@@ -76,9 +76,9 @@ def align(truth: Truth, run: Run) -> Lists:
         retrieved += 1
     if with_score > 0:
         if ORDER == "item_desc":
-            sort_by_id(order, retrieved, rows, True)
+            sort_by_id_descending(order, retrieved, rows)
         if ORDER == "item_asc":
-            sort_by_id(order, retrieved, rows, False)
+            sort_by_id_ascending(order, retrieved, rows)
         if ORDER == "reverse_input":
             for i in range(retrieved // 2):
                 other = order[retrieved - 1 - i]

@@ -25,7 +25,7 @@ _RESULTS = {
     "size": "int", "look_up": "int", "index": "int", "is_nan": "bool", "is_finite": "bool", "is_present": "bool",
     "same": "Floats", "Lists": "Lists",
 }  # fmt: skip
-_MODIFIES = ("put", "sort_by_id", "sort_descending", "sort_ascending")  # calls that change their first argument
+_MODIFIES = ("put", "sort_by_id_descending", "sort_by_id_ascending", "sort_descending", "sort_ascending")  # calls that change their first argument
 _OF_COLUMN = {"Floats": "float", "Ints": "int"}
 _SIGNS: Mapping[type, tuple[str, int]] = {
     ast.Or: ("or", 1), ast.And: ("and", 2), ast.Add: ("+", 5), ast.Sub: ("-", 5), ast.Mult: ("*", 6),
@@ -48,10 +48,13 @@ class Language:
     constants: Mapping[str, str]
     helpers: Mapping[str, str]  # what a file needs where it has a word
     rows: Callable[[Rows, str], str]  # a list of a test case, by its ids
-    checks: Callable[[str, Sequence[str], Sequence[str], int], str]  # the test function: of name, checks, and functions
+    checks: Callable[[str, Sequence[str], Sequence[str], Sequence[str]], str]  # of name, lists, checks and functions
     check: str  # of a number: metric, case, the call, the number
     list_of_case: str  # a variable with a list of test cases
     reference_of_case: str = "{0}"  # such a variable as an argument
+    call_of_case: str = "{0}({1})"
+    results: Mapping[str, str] = field(default_factory=dict)  # types of results, where they are not those of parameters
+    after_public: Callable[[Printer, ast.FunctionDef], str] = lambda printer, function: ""  # what follows a metric
     name_of: Callable[[str], str] = str  # a name in the language's case
     public_name: Callable[[str], str] = str
     comment: tuple[str, str, str] = ("/**", " * ", " */")  # of a function: its first line, all others, its last line
@@ -213,6 +216,11 @@ class Printer:
     def type_of_result(self, function: ast.FunctionDef) -> str:
         return cast("ast.Name", function.returns).id
 
+    def result(self, function: ast.FunctionDef) -> str:
+        """The type of a function's result in the language."""
+        kind = self.type_of_result(function)
+        return self.language.results.get(kind) or self.language.types[kind]
+
     def function(self, function: ast.FunctionDef) -> str:
         """A function as text."""
         self.current = function
@@ -224,12 +232,13 @@ class Printer:
                 {name: (kind, 0) for name, kind in self.parameters.items()}
             ]
             lines = list(self._function(function))
-        return "\n".join(lines)
+        more = self.language.after_public(self, function) if function.name in self.public else ""
+        return "\n".join([*lines, *filter(None, [more])])
 
     def _function(self, function: ast.FunctionDef) -> Iterator[str]:
         first, each, last = self.language.comment
         said = (ast.get_docstring(function) or "").split("\n")
-        if not last and not first:  # a docstring, after the head
+        if not self.language.close:  # a docstring, after the head
             yield self.language.block.format(self.language.head(self, function))
             yield from textwrap.indent('"""' + "\n".join(said) + ("\n" * (len(said) > 1)) + '"""', "    ").split("\n")
         else:
@@ -271,7 +280,8 @@ class Printer:
             mutable = id(node) in self.changed or (language.modified_is_mutable and id(node) in self.modified)
             template = language.declare if mutable or not language.declare_fixed else language.declare_fixed
             template = (fails and language.declare_fallible) or template
-            yield template.format(type=language.types[kind], name=language.name_of(target.id), value=value) + language.end
+            type_ = language.results.get(kind) or language.types.get(kind, "")
+            yield template.format(type=type_, name=language.name_of(target.id), value=value) + language.end
         if fails and language.after_fallible:
             yield from language.after_fallible.split("\n")
 
@@ -367,7 +377,7 @@ class Printer:
     def _BoolOp(self, node: ast.BoolOp) -> tuple[str, int]:  # noqa: N802
         sign, binds = _SIGNS[type(node.op)]
         joined = f" {self.language.signs.get(sign, sign)} "
-        return joined.join(self.text(value, binds + 1) for value in node.values), binds
+        return joined.join(self.text(value, 3) for value in node.values), binds  # "and" in "or" is in parentheses
 
     def _Compare(self, node: ast.Compare) -> tuple[str, int]:  # noqa: N802
         sign, binds = _SIGNS[type(node.ops[0])]
@@ -401,13 +411,13 @@ class Printer:
             return (self.language.fallible_call.format(text) if name in self.fallible else text), _ATOM
         self.used[name] = None
         template = self.language.calls[name]
-        binds = 8 if template.startswith("{0}") else 7 if template.startswith(("(", "+")) and "{0}" in template else 0
-        parts = [self.text(arg, binds) for arg in node.args]
-        return template.format(*parts), 8 if " " not in template else 7
+        parts = [self.text(arg, 8 if template.startswith("{0}") else 0) for arg in node.args]
+        return template.format(*parts), 3 if " " in template.replace(", ", "") else 8
 
     def _argument(self, node: ast.expr) -> str:
         text, kind = self.text(node), self.type_of(node)
-        by_reference = kind in ("Floats", "Ints", "Lists") and text not in map(self.language.name_of, self.parameters)
+        is_parameter = isinstance(node, ast.Name) and node.id in self.parameters
+        by_reference = kind in ("Floats", "Ints", "Lists") and not is_parameter
         return self.language.reference.format(text) if by_reference else text
 
     # -- types ------------------------------------------------------------------------------------------------
