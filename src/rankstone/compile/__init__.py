@@ -121,7 +121,7 @@ def compile_metrics(
     named = find_convention(convention).with_choices(**choices)
     code = _File(plans, named, to, truth)
     cases = list(_cases(plans, ids, truth))
-    return SourceCode(code.text(ids, name, cases), to.name, code.public)
+    return code.source(ids, name, cases)
 
 
 def _language(name: str) -> Language:
@@ -263,7 +263,7 @@ class _File:
             self.own[name] = function
         return self._by_text[text]
 
-    def text(self, ids: str, name: str, cases: Sequence[Case]) -> str:
+    def source(self, ids: str, name: str, cases: Sequence[Case]) -> SourceCode:
         """The file."""
         functions, fields = self._all()
         language = self.language.of_ids(ids) if self.language.of_ids else self.language
@@ -296,7 +296,8 @@ class _File:
         body = "\n\n".join([*(text for word, text in language.helpers.items() if word in helpers), body])
         imports = [line.replace("NAME", name) for word, line in language.imports.items() if word in body]
         head = "\n".join(f"{language.file_comment} {line}".rstrip() for line in self._head(functions))
-        return language.wrap(name, "\n\n".join(filter(None, [head, "\n".join(imports), body]))) + "\n"
+        text = language.wrap(name, "\n\n".join(filter(None, [head, "\n".join(imports), body]))) + "\n"
+        return SourceCode(text, language.name, dict(zip(self.public, names, strict=True)))
 
     def _head(self, functions: Mapping[str, ast.FunctionDef]) -> Iterator[str]:
         yield f"Written by {common_origin(self.definitions)}: the values of single queries."

@@ -343,13 +343,11 @@ def overlap(lists: Lists, k: float, p: float) -> float:
             if lists.rank[i] <= float(depth):
                 shared[depth] += min(max((float(depth) - before) / (last - before), 0.0), 1.0)
     total = 0.0
-    weight = 1.0
     for depth in range(1, longer + 1):
-        weight *= p
         beyond = 0.0
         if depth > shorter:
             beyond = float(depth - shorter) * shared[shorter] / float(shorter)
-        total += (shared[depth] + beyond) / float(depth) * weight
+        total += (shared[depth] + beyond) / float(depth) * power(p, float(depth))
     tail = (shared[longer] - shared[shorter]) / float(longer) + shared[shorter] / float(shorter)
-    return total * (1.0 - p) / p + tail * weight
+    return total * (1.0 - p) / p + tail * power(p, float(longer))
 '''

@@ -16,7 +16,7 @@ def camel(name: str) -> str:
 
 
 def _pascal(name: str) -> str:
-    return camel(f"_{name}")
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
 def _parameters(printer: Printer, function: ast.FunctionDef, template: str) -> str:
@@ -190,8 +190,9 @@ export type Run = Iterable<[Id, number] | Id> | null;""",
 def _c_head(printer: Printer, function: ast.FunctionDef) -> str:
     if function.name in printer.public:
         return f"static double {function.name}_value(Memory *memory, Items truth, Items run)"
-    parameters = _parameters(printer, function, "{1} {0}").replace("* ", "*")
-    return f"static {printer.result(function)} {printer.name(function.name)}(Memory *memory, {parameters})".replace("* ", "*")
+    memory = "Memory *memory, " * (function.name in printer.allocating)
+    parameters = memory + _parameters(printer, function, "{1} {0}")
+    return f"static {printer.result(function)} {printer.name(function.name)}({parameters})".replace("* ", "*")
 
 
 def _c_after(printer: Printer, function: ast.FunctionDef) -> str:
@@ -760,6 +761,7 @@ pub type Item<'a> = (&'a str, f64);""",
     raise_value='return Err(format!("{{}}{{}}{{}}", {0}, {1}, {2}))',
     return_fallible="return Ok({0})",
     either="if {0} {{ {1} }} else {{ {2} }}",
+    either_parts=0,
     signs={"and": "&&", "or": "||", "//": "{0} / {1}"},
     reference="&{0}",
     new_lists="Lists {{ {0} }}",

@@ -26,6 +26,7 @@ _RESULTS = {
     "same": "Floats", "Lists": "Lists",
 }  # fmt: skip
 _MODIFIES = ("put", "sort_by_id_descending", "sort_by_id_ascending", "sort_descending", "sort_ascending")  # calls that change their first argument
+_ALLOCATES = {"numbers", "ints", "new_map", *_MODIFIES}
 _OF_COLUMN = {"Floats": "float", "Ints": "int"}
 _SIGNS: Mapping[type, tuple[str, int]] = {
     ast.Or: ("or", 1), ast.And: ("and", 2), ast.Add: ("+", 5), ast.Sub: ("-", 5), ast.Mult: ("*", 6),
@@ -80,10 +81,11 @@ class Language:
     return_fallible: str = ""
     either: str = "{0} ? {1} : {2}"
     either_binds: int = 0
+    either_parts: int = 1  # what the parts of it must bind, not to be in parentheses
     signs: Mapping[str, str] = field(default_factory=dict)
     not_: tuple[str, int] = ("!{0}", 7)
     reference: str = "{0}"  # a column or a list as an argument
-    first_argument: str = ""  # of every function but those of users
+    first_argument: str = ""  # of a function that allocates memory
     field_set: str = "{0}: {1}"
     new_lists: str = "{{ {0} }}"
     of_ids: Callable[[str], Language] | None = None  # the same for ids of a type
@@ -203,11 +205,14 @@ class Printer:
     def __init__(self, language: Language, functions: Mapping[str, ast.FunctionDef], public: Collection[str]) -> None:
         self.language, self.functions, self.public = language, functions, public
         self.used: dict[str, None] = {}  # helpers
-        self.fallible = set[str]()
+        self.fallible, self.allocating = set[str](), set[str]()
         for name, function in functions.items():  # those that are called come first
             raises = any(isinstance(node, ast.Raise) for node in ast.walk(function))
-            if raises or name in public or any(other in self.fallible for other in called(function)):
+            calls = called(function)
+            if raises or name in public or not self.fallible.isdisjoint(calls):
                 self.fallible.add(name)
+            if raises or not self.allocating.isdisjoint(calls) or not _ALLOCATES.isdisjoint(calls):
+                self.allocating.add(name)
 
     def name(self, name: str) -> str:
         """A function's name in the language."""
@@ -392,7 +397,7 @@ class Printer:
 
     def _IfExp(self, node: ast.IfExp) -> tuple[str, int]:  # noqa: N802
         self.used["either"] = None
-        parts = self.text(node.test, 1), self.text(node.body, 1), self.text(node.orelse, 1)
+        parts = [self.text(part, self.language.either_parts) for part in (node.test, node.body, node.orelse)]
         return self.language.either.format(*parts), self.language.either_binds
 
     def _Call(self, node: ast.Call) -> tuple[str, int]:  # noqa: N802
@@ -405,7 +410,7 @@ class Printer:
             self._note_modified(node.args[0])
         if name in self.functions:
             arguments = [self._argument(arg) for arg in node.args]
-            if self.language.first_argument:
+            if self.language.first_argument and name in self.allocating:
                 arguments.insert(0, self.language.first_argument)
             text = f"{self.name(name)}({', '.join(arguments)})"
             return (self.language.fallible_call.format(text) if name in self.fallible else text), _ATOM

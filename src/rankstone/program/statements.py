@@ -70,6 +70,8 @@ class _Lowering:
             made = self._where(*args)
         elif one.op in ("and", "or"):
             made = graph.call(one.op, args[0], self._given(args[0], one.op == "and", args[1]))
+        elif one.op in ("*", "/") and args[1].number == 1.0:
+            made = args[0]
         elif one.op in ELEMENTWISE and one.op != "round":
             made = graph.call(one.op, *args)
         else:
@@ -92,6 +94,8 @@ class _Lowering:
         """A value where it is certain whether a condition holds."""
         while test.op == "not":
             test, holds = test.args[0], not holds
+        if test.op == ("and" if holds else "or"):
+            return self._given(test.args[1], holds, self._given(test.args[0], holds, value))
         key = (test, holds, value)
         if key not in self._without:
             made = value
