@@ -1,7 +1,7 @@
 """Compiled files as programs that read lists and print numbers, one row per language; and random lists for them.
 
-A line of a program's input is a truth and a run: how many items, then their ids and numbers; -1 items is no run. Ids that
-are text are their bytes in hexadecimal, after an x. Its output has the numbers of all functions, or `error`.
+A line of a program's input is a truth and a run: how many items, then their ids and numbers; -1 items is no run.
+Ids that are text are their bytes in hexadecimal, after an x. Its output has the numbers of all functions, or `error`.
 """
 
 import math
@@ -20,7 +20,7 @@ from rankstone.compile import SourceCode
 
 
 class One(NamedTuple):
-    """One list: pairs of an item and a grade, and of an item and a score (None: only an order); a run of None is missing."""
+    """One list: pairs of an item and a grade, and of an item and a score (None: only an order); no run: missing."""
 
     truth: list[tuple[Any, float]]
     run: list[tuple[Any, float | None]] | None
@@ -111,7 +111,9 @@ for line in sys.stdin:
         count = int(next(words))
         ids = lambda word: bytes.fromhex(word[1:]).decode() if word[0] == "x" else int(word)
         rows = [(ids(next(words)), float(next(words))) for _ in range(count)]
-        return None if count < 0 else [id for id, _ in rows] if rows and all(isnan(value) for _, value in rows) else rows
+        if rows and all(isnan(value) for _, value in rows):
+            return [id for id, _ in rows]
+        return None if count < 0 else rows
     truth, run = read(), read()
     def value(metric):
         try:
@@ -202,9 +204,13 @@ fn main() {
             }
             lists.push(if count < 0 { None } else { Some(rows) });
         }
-        let borrowed: Vec<Option<Vec<Item>>> = lists.iter().map(|rows| rows.as_ref().map(|rows| rows.iter().map(|row| (BORROW, row.1)).collect())).collect();
+        let borrowed: Vec<Option<Vec<Item>>> = lists
+            .iter()
+            .map(|rows| rows.as_ref().map(|rows| rows.iter().map(|row| (BORROW, row.1)).collect()))
+            .collect();
         let texts: Vec<String> = functions.iter().map(|function| {
-            match function(borrowed[0].as_ref().unwrap(), borrowed[1].as_deref()) { Ok(value) => format!("{value:?}"), Err(_) => "error".to_string() }
+            let value = function(borrowed[0].as_ref().unwrap(), borrowed[1].as_deref());
+            value.map_or("error".to_string(), |value| format!("{value:?}"))
         }).collect();
         println!("{}", texts.join(" "));
     }
@@ -259,11 +265,12 @@ PROGRAMS = {
     "python": Program("metrics.py", "python3", _PYTHON, (), ("python3", "metrics.py"),
                       before=('if __name__ == "__main__"', 'if __name__ == "check"')),
     "c": Program(
-        "metrics.c", "gcc", _C, [("gcc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "metrics.c", "-lm", "-o", "metrics")],
+        "metrics.c", "gcc", _C,
+        [("gcc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "metrics.c", "-lm", "-o", "metrics")],
         ("./metrics",),
     ),
-    "java": Program("Metrics.java", "javac", _JAVA, [("javac", "-Xlint:all", "-Werror", "Metrics.java")], ("java", "Main"),
-                    function="Metrics::{0}"),
+    "java": Program("Metrics.java", "javac", _JAVA, [("javac", "-Xlint:all", "-Werror", "Metrics.java")],
+                    ("java", "Main"), function="Metrics::{0}"),
     "rust": Program("metrics.rs", "rustc", _RUST, [("rustc", "--edition", "2021", "-D", "warnings", "metrics.rs")],
                     ("./metrics",)),
     "go": Program("metrics.go", "go", _GO, [("go", "vet", "metrics.go"), ("go", "build", "metrics.go")], ("./metrics",),
@@ -344,6 +351,8 @@ def _line(one: One) -> str:
 def _words(rows: Sequence[tuple[Any, float | None]] | None) -> str:
     if rows is None:
         return "-1"
-    parts = (f"x{id.encode().hex()}" if isinstance(id, str) else str(id) for id, _ in rows)
-    values = (math.nan if value is None else value for _, value in rows)
-    return " ".join([str(len(rows)), *(f"{id} {value!r}" for id, value in zip(parts, values, strict=True))])
+    words = [str(len(rows))]
+    for item, value in rows:
+        words.append(f"x{item.encode().hex()}" if isinstance(item, str) else str(item))
+        words.append(repr(math.nan if value is None else value))
+    return " ".join(words)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rankstone.align.ties import TIES
 from rankstone.compile.aligned_list import TEXT
-from rankstone.compile.languages import LANGUAGES
 from rankstone.compile.translate import FIELDS, Language, Printer, called, fields_read, functions_of, specialised
+from rankstone.compile.typed_languages import LANGUAGES
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import Capabilities, Plan, check_supported, make_plans
 from rankstone.data.dicts import OneList
@@ -259,52 +259,74 @@ class _File:
         if text not in self._by_text:
             name = self._by_text[text] = self._unused(f"{rule}_order")
             function = functions_of(f"def {name}(lists: Lists) -> Lists:\n{text}")[name]
-            function.body.insert(0, ast.Expr(ast.Constant(f"The list {TIES[rule].words.replace('ties ', 'with ties ').replace('with ties with', 'with')}.")))
+            function.body.insert(
+                0,
+                ast.Expr(
+                    ast.Constant(
+                        f"The list {TIES[rule].words.replace('ties ', 'with ties ').replace('with ties with', 'with')}."
+                    )
+                ),
+            )
             self.own[name] = function
         return self._by_text[text]
 
     def source(self, ids: str, name: str, cases: Sequence[Case]) -> SourceCode:
         """The file."""
         functions, fields = self._all()
-        language = self.language.of_ids(ids) if self.language.of_ids else self.language
+        language = self.language.of_ids(ids)
         printer = Printer(language, functions, set(self.public.values()))
         texts = [printer.function(function) for function in functions.values()]
-        lists: dict[str, tuple[str, str]] = {}  # side and name, by their text
-        checks = []
-        for nth, case in enumerate(cases, 1):
-            sides = [(side, language.rows(rows, ids)) for side, rows in (("Truth", case.truth), ("Run", case.run))]
-            for side, rows in sides:
-                lists.setdefault(side + rows, (side, f"{side.lower()}{len(lists) + 1}"))
-            arguments = ", ".join(language.reference_of_case.format(lists[side + rows][1], side=side) for side, rows in sides)
-            for label, value in case.values.items():
-                call = language.call_of_case.format(printer.name(self.public[label]), arguments)
-                number = language.constants["NAN"] if math.isnan(value) else repr(value)
-                checks.append(language.check.format(metric=language.text(label), case=nth, call=call, value=number))
-        declared = [
-            language.list_of_case.format(name=name, rows=key.removeprefix(side), side=side)
-            for key, (side, name) in lists.items()
-        ]
-        names = [printer.name(function) for function in self.public.values()]
-        tests = language.checks(name, declared, checks, names)
-        body = "\n\n".join(filter(None, [language.structure({field: FIELDS[field] for field in fields}), *texts, tests]))
+        names = {label: printer.name(function) for label, function in self.public.items()}
+        checks = self._checks(language, names, cases)
+        tests = language.checks.replace("COUNT", str(sum(len(case.values) for case in cases))).replace("NAME", name)
+        tests = tests.replace("FUNCTIONS", ", ".join(names.values()))
+        tests = re.sub("^( *)CHECKS", lambda match: textwrap.indent("\n".join(checks), match[1]), tests, flags=re.M)
+        body = language.between.join(filter(None, [self._structure(language, fields), *texts, tests]))
         helpers = dict[str, str]()
-        while more := [
-            (word, text) for word, text in language.helpers.items()
-            if word not in helpers and re.search(rf"\b{re.escape(word)}\b", body + "".join(helpers.values()))
-        ]:
+        while more := {
+            word: text
+            for word, text in language.helpers.items()
+            if word not in helpers and re.search(rf"\b{word}\b", body + "".join(helpers.values()))
+        }:
             helpers.update(more)
-        body = "\n\n".join([*(text for word, text in language.helpers.items() if word in helpers), body])
+        body = language.between.join([*(text for word, text in language.helpers.items() if word in helpers), body])
         imports = [line.replace("NAME", name) for word, line in language.imports.items() if word in body]
         head = "\n".join(f"{language.file_comment} {line}".rstrip() for line in self._head(functions))
         text = language.wrap(name, "\n\n".join(filter(None, [head, "\n".join(imports), body]))) + "\n"
-        return SourceCode(text, language.name, dict(zip(self.public, names, strict=True)))
+        return SourceCode(text, language.name, names)
+
+    @staticmethod
+    def _structure(language: Language, fields: Sequence[str]) -> str:
+        """The type of an aligned list."""
+        lines = []
+        for name in fields:
+            kind = language.results.get(FIELDS[name]) or language.types[FIELDS[name]]
+            line = language.field_of_structure.format(name=language.name_of(name), type=kind)
+            lines.append(line.replace("* ", "*"))
+        return language.structure.replace("FIELDS", language.between_fields.join(lines))
+
+    @staticmethod
+    def _checks(language: Language, names: Mapping[str, str], cases: Sequence[Case]) -> list[str]:
+        """The lists of the test cases, and a line per number."""
+        lists: dict[tuple[str, tuple[Any, ...]], str] = {}
+        checks = []
+        for nth, case in enumerate(cases, 1):
+            keys = ("Truth", tuple(case.truth)), ("Run", tuple(case.run))
+            for key in keys:
+                lists.setdefault(key, f"{key[0].lower()}{len(lists) + 1}")
+            arguments = ", ".join(language.argument_of_case.format(lists[key]) for key in keys)
+            for label, value in case.values.items():
+                call = language.call_of_case.format(names[label], arguments)
+                number = language.constants["NAN"] if math.isnan(value) else repr(value)
+                checks.append(language.check.format(metric=language.text(label), case=nth, call=call, value=number))
+        return [*(language.list(name, side, rows) for (side, rows), name in lists.items()), *checks]
 
     def _head(self, functions: Mapping[str, ast.FunctionDef]) -> Iterator[str]:
         yield f"Written by {common_origin(self.definitions)}: the values of single queries."
         yield "truth: the judged items with their grades. run: the returned items with their scores, or in their order"
         yield "without scores. A value of NaN is not a part of the mean."
         if "highest_grade" in functions:
-            yield "The highest grade is that of the list's own truth; rs.evaluate takes that of all queries: set max_grade."
+            yield "The highest grade is that of the list's own truth; of many queries choose max_grade."
 
     def _all(self) -> tuple[dict[str, ast.FunctionDef], list[str]]:
         """All functions, those that are called first; and the fields of an aligned list that they read."""
@@ -336,10 +358,8 @@ class _File:
         for name in functions:
             if name not in ordered:
                 add(name)
-        reached = {name for name in self.own}
-        return {name: function for name, function in ordered.items() if name in reached or self._is_called(name, ordered)}, [
-            field for field in FIELDS if field in fields
-        ]
+        reached = {name: one for name, one in ordered.items() if name in self.own or self._is_called(name, ordered)}
+        return reached, [field for field in FIELDS if field in fields]
 
     @staticmethod
     def _is_called(name: str, functions: Mapping[str, ast.FunctionDef]) -> bool:
@@ -350,14 +370,19 @@ class _File:
 
 
 class Case(NamedTuple):
-    """A truth, a run (None: the query is missing), and the value of each metric that has one."""
+    """A truth, a run, and the value of each metric that has one."""
 
     truth: Sequence[tuple[Any, float]]
-    run: Sequence[tuple[Any, float | None]] | None
+    run: Sequence[tuple[Any, float | None]]
     values: Mapping[str, float]
 
 
-_TRUTHS = ({"a": 1, "b": 0, "c": 2, "d": 1, "z": 3}, {"a": 1, "é": 1, "b": 0}, {"c": 0, "d": 0}, {})
+_TRUTHS: Sequence[dict[str, float]] = (
+    {"a": 1, "b": 0, "c": 2, "d": 1, "z": 3},
+    {"a": 1, "é": 1, "b": 0},
+    {"c": 0, "d": 0},
+    {},
+)
 _RUNS: Sequence[Any] = (
     {"d": 0.9, "x": 0.8, "a": 0.5, "b": 0.5, "c": 0.5, "y": 0.1},
     ["b", "x", "é", "a"],

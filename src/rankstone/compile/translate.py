@@ -1,7 +1,7 @@
 """Translates functions in a small part of Python to a language, by the row of the language.
 
-They have loops over `range`, `while`, `if`, assignments, numbers, columns of numbers, calls, `raise` and `return`. Every
-variable has one type, and every column its length from the start.
+They have loops over `range`, `while`, `if`, assignments, numbers, columns of numbers, calls, `raise` and `return`.
+Every variable has one type, and every column its length from the start.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import copy
 import json
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 
-Rows: TypeAlias = "Sequence[tuple[Any, float | None]] | None"  # ids with grades or scores; None: no list
+Rows: TypeAlias = "Sequence[tuple[Any, float | None]]"  # ids with grades or scores
 FIELDS = {
     "present": "bool", "retrieved": "float", "judged": "float", "unjudged": "float", "truth_size": "int",
     "truth_grade": "Floats", "placed": "int", "rank": "Floats", "grade": "Floats", "score": "Floats", "place": "Floats",
@@ -25,7 +25,13 @@ _RESULTS = {
     "size": "int", "look_up": "int", "index": "int", "is_nan": "bool", "is_finite": "bool", "is_present": "bool",
     "same": "Floats", "Lists": "Lists",
 }  # fmt: skip
-_MODIFIES = ("put", "sort_by_id_descending", "sort_by_id_ascending", "sort_descending", "sort_ascending")  # calls that change their first argument
+_MODIFIES = (
+    "put",
+    "sort_by_id_descending",
+    "sort_by_id_ascending",
+    "sort_descending",
+    "sort_ascending",
+)  # calls that change their first argument
 _ALLOCATES = {"numbers", "ints", "new_map", *_MODIFIES}
 _OF_COLUMN = {"Floats": "float", "Ints": "int"}
 _SIGNS: Mapping[type, tuple[str, int]] = {
@@ -44,24 +50,31 @@ class Language:
     endings: tuple[str, ...]  # of its files
     types: Mapping[str, str]
     head: Callable[[Printer, ast.FunctionDef], str]  # the first line of a function
-    structure: Callable[[Mapping[str, str]], str]  # the type of an aligned list, by its fields and their types
     calls: Mapping[str, str]  # how each function of the small part of Python is written
     constants: Mapping[str, str]
     helpers: Mapping[str, str]  # what a file needs where it has a word
-    rows: Callable[[Rows, str], str]  # a list of a test case, by its ids
-    checks: Callable[[str, Sequence[str], Sequence[str], Sequence[str]], str]  # of name, lists, checks and functions
+    checks: str  # the test function, with LISTS and CHECKS, their COUNT, and the FUNCTIONS
     check: str  # of a number: metric, case, the call, the number
     list_of_case: str  # a variable with a list of test cases
-    reference_of_case: str = "{0}"  # such a variable as an argument
+    row: str  # of such a list: an id and a number
+    row_without_value: str = ""  # where the list is only an order; empty: the number is NaN
+    no_rows: str = ""  # what stands in an empty list
+    integer: str = "{0}"  # an id that is an integer
+    integer_ids: Mapping[str, str] = field(default_factory=dict)  # in calls and helpers, if all ids are
+    argument_of_case: str = "{0}"
     call_of_case: str = "{0}({1})"
+    structure: str = ""  # the type of an aligned list, with its FIELDS
+    field_of_structure: str = ""
+    between_fields: str = "\n    "
     results: Mapping[str, str] = field(default_factory=dict)  # types of results, where they are not those of parameters
-    after_public: Callable[[Printer, ast.FunctionDef], str] = lambda printer, function: ""  # what follows a metric
+    after_public: str = ""  # what follows the function of a metric, by its NAME
     name_of: Callable[[str], str] = str  # a name in the language's case
     public_name: Callable[[str], str] = str
     comment: tuple[str, str, str] = ("/**", " * ", " */")  # of a function: its first line, all others, its last line
     file_comment: str = "//"
     imports: Mapping[str, str] = field(default_factory=dict)  # lines for what a file uses
-    wrap: Callable[[str, str], str] = lambda name, text: text  # what stands around all functions
+    wrap: Callable[[str, str], str] = lambda name, text: text  # of the file's name and text
+    between: str = "\n\n"  # functions
     block: str = "{0} {{"  # a line that opens a block
     close: str = "}"
     otherwise: str = "} else {"
@@ -88,12 +101,35 @@ class Language:
     first_argument: str = ""  # of a function that allocates memory
     field_set: str = "{0}: {1}"
     new_lists: str = "{{ {0} }}"
-    of_ids: Callable[[str], Language] | None = None  # the same for ids of a type
+
+    def of_ids(self, ids: str) -> Language:
+        """The same for ids that are all text, or all integers."""
+        changes = self.integer_ids if ids == "integer" else {}
+        return replace(self, calls=_replaced(self.calls, changes), helpers=_replaced(self.helpers, changes))
+
+    def list(self, name: str, side: str, rows: Rows) -> str:
+        """A variable with a list of a test case."""
+        texts = []
+        for item, value in rows:
+            name_of_item = self.text(item) if isinstance(item, str) else self.integer.format(item)
+            template = self.row_without_value if value is None and self.row_without_value else self.row
+            number = self.constants["NAN"] if value is None else repr(float(value))
+            texts.append(template.format(id=name_of_item, value=number))
+        return self.list_of_case.format(name=name, side=side, rows=", ".join(texts) or self.no_rows, count=len(rows))
 
     @staticmethod
     def text(text: str) -> str:
         """A text in quotes."""
         return json.dumps(text, ensure_ascii=False)
+
+
+def _replaced(texts: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
+    """Texts by the same names, each with some parts replaced."""
+    made = dict(texts)
+    for name in made:
+        for old, new in changes.items():
+            made[name] = made[name].replace(old, new)
+    return made
 
 
 # -- specialise: choices are decided, and what nothing reads is left out ---------------------------------------------
@@ -111,14 +147,14 @@ class _Decided(ast.NodeTransformer):
             return None
         return bool(eval(compile(ast.Expression(test), "", "eval"), {}, dict(self.choices)))
 
-    def visit_If(self, node: ast.If) -> Any:  # noqa: N802
+    def visit_If(self, node: ast.If) -> Any:
         self.generic_visit(node)
         holds = self._holds(node.test)
         if holds is not None:
             return node.body if holds else node.orelse
         return node
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:  # noqa: N802
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self.generic_visit(node)
         holds = self._holds(node.test)
         return node if holds is None else node.body if holds else node.orelse
@@ -144,7 +180,7 @@ class _Pruned(ast.NodeTransformer):
         }
         return cast("ast.FunctionDef", self.visit(function))
 
-    def visit_Call(self, node: ast.Call) -> ast.Call:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
         node.keywords = [keyword for keyword in node.keywords if keyword.arg in self.fields]
         return node
@@ -154,19 +190,19 @@ class _Pruned(ast.NodeTransformer):
             node = node.value
         return node.id if isinstance(node, ast.Name) else ""
 
-    def visit_Assign(self, node: ast.Assign) -> Any:  # noqa: N802
+    def visit_Assign(self, node: ast.Assign) -> Any:
         self.generic_visit(node)
         return node if self._target(node.targets[0]) in self.read else None
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> Any:  # noqa: N802
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         self.generic_visit(node)
         return node if self._target(node.target) in self.read else None
 
-    def visit_If(self, node: ast.If) -> Any:  # noqa: N802
+    def visit_If(self, node: ast.If) -> Any:
         self.generic_visit(node)
         return node if node.body or node.orelse else None
 
-    def visit_For(self, node: ast.For) -> Any:  # noqa: N802
+    def visit_For(self, node: ast.For) -> Any:
         self.generic_visit(node)
         return node if node.body else None
 
@@ -237,8 +273,8 @@ class Printer:
                 {name: (kind, 0) for name, kind in self.parameters.items()}
             ]
             lines = list(self._function(function))
-        more = self.language.after_public(self, function) if function.name in self.public else ""
-        return "\n".join([*lines, *filter(None, [more])])
+        more = [self.language.after_public.replace("NAME", function.name)] if function.name in self.public else []
+        return "\n".join(lines) + "".join(f"\n\n{text}" for text in more if text)
 
     def _function(self, function: ast.FunctionDef) -> Iterator[str]:
         first, each, last = self.language.comment
@@ -337,10 +373,10 @@ class Printer:
         texts = [cast("ast.Constant", part).value for part in (first, *more[1:])]
         nothing = self.language.constants.get(f"no {self.type_of_result(self.current)}", "")
         if more and self.language.raise_value:
-            before, after = map(self.language.text, texts)
+            before, after = (self.language.text(str(text)) for text in texts)
             line = self.language.raise_value.format(before, self.text(more[0]), after, nothing=nothing)
         else:
-            line = self.language.raise_.format(self.language.text(" ... ".join(texts)), nothing=nothing)
+            line = self.language.raise_.format(self.language.text(" ... ".join(map(str, texts))), nothing=nothing)
         yield from (line + self.language.end).split("\n")
 
     def _Continue(self, node: ast.Continue) -> Iterator[str]:  # noqa: N802
