@@ -199,7 +199,7 @@ class _File:
             self._add(plan, "\n".join(textwrap.wrap("; ".join(said).replace("*/", "* /"), 100)))
 
     def _add(self, plan: Plan, said: str) -> None:
-        name = self._unused(re.sub(r"\W+", "_", plan.label.replace("@", "_at_")).strip("_").lower())
+        name = self._unused(re.sub(r"[\W_]+", "_", plan.label.replace("@", "_at_")).strip("_").lower())
         lines = self._lines(plan)
         text = "\n".join([f"def {name}(truth: Truth, run: Run) -> float:", *(f"    {line}" for line in lines)])
         function = functions_of(text)[name]

@@ -45,7 +45,7 @@ JAVASCRIPT = Language(
         "sort_descending": "{0}.subarray(0, {1}).sort((a, b) => {2}[b] - {2}[a])",
         "sort_ascending": "{0}.subarray(0, {1}).sort((a, b) => {2}[a] - {2}[b])",
         "min": "Math.min({0}, {1})", "max": "Math.max({0}, {1})", "power": "Math.pow({0}, {1})",
-        "divide": "({0}) / ({1})", "rint": "rint({0})",
+        "divide": "{0} / {1}", "rint": "rint({0})",
         **{name: f"Math.{name}({{0}})" for name in ("log2", "log", "sqrt", "exp", "abs", "floor", "ceil")},
     },
     constants={"True": "true", "False": "false", "INFINITY": "Infinity", "NAN": "NaN", "NOWHERE": "-1"},

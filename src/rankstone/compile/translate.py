@@ -322,7 +322,8 @@ class Printer:
             template = language.declare if mutable or not language.declare_fixed else language.declare_fixed
             template = (fails and language.declare_fallible) or template
             type_ = language.results.get(kind) or language.types.get(kind, "")
-            yield template.format(type=type_, name=language.name_of(target.id), value=value) + language.end
+            line = template.format(type=type_, name=language.name_of(target.id), value=value) + language.end
+            yield line.replace(" * ", " *", 1) if type_.endswith("*") else line
         if fails and language.after_fallible:
             yield from language.after_fallible.split("\n")
 
@@ -376,7 +377,7 @@ class Printer:
             before, after = (self.language.text(str(text)) for text in texts)
             line = self.language.raise_value.format(before, self.text(more[0]), after, nothing=nothing)
         else:
-            line = self.language.raise_.format(self.language.text(" ... ".join(map(str, texts))), nothing=nothing)
+            line = self.language.raise_.format(self.language.text("...".join(map(str, texts))), nothing=nothing)
         yield from (line + self.language.end).split("\n")
 
     def _Continue(self, node: ast.Continue) -> Iterator[str]:  # noqa: N802
@@ -389,8 +390,12 @@ class Printer:
 
     def text(self, node: ast.expr, least: int = 0) -> str:
         """An expression as text; in parentheses if it binds less than `least`."""
-        text, binds = getattr(self, f"_{type(node).__name__}")(node)
+        text, binds = self._bound(node)
         return text if binds >= least else f"({text})"
+
+    def _bound(self, node: ast.expr) -> tuple[str, int]:
+        """An expression as text, and how strongly it binds."""
+        return cast("tuple[str, int]", getattr(self, f"_{type(node).__name__}")(node))
 
     def _Constant(self, node: ast.Constant) -> tuple[str, int]:  # noqa: N802
         value = node.value
@@ -452,6 +457,8 @@ class Printer:
             return (self.language.fallible_call.format(text) if name in self.fallible else text), _ATOM
         self.used[name] = None
         template = self.language.calls[name]
+        if template == "{0}":
+            return self._bound(node.args[0])
         parts = [self.text(arg, 8 if template.startswith("{0}") else 0) for arg in node.args]
         return template.format(*parts), 3 if " " in template.replace(", ", "") else 8
 

@@ -42,7 +42,7 @@ C = Language(
         "sort_by_id_ascending": "sort_by_id(memory, {0}, {1}, {2}, false)",
         "sort_descending": "sort_by(memory, {0}, {1}, {2}, -1.0)",
         "sort_ascending": "sort_by(memory, {0}, {1}, {2}, 1.0)", "min": "fmin({0}, {1})", "max": "fmax({0}, {1})",
-        "power": "pow({0}, {1})", "divide": "({0}) / ({1})", "rint": "nearbyint({0})", "abs": "fabs({0})",
+        "power": "pow({0}, {1})", "divide": "{0} / {1}", "rint": "nearbyint({0})", "abs": "fabs({0})",
         **{name: f"{name}({{0}})" for name in ("log2", "log", "sqrt", "exp", "floor", "ceil")},
     },
     constants={
@@ -253,7 +253,7 @@ JAVA = Language(
         "sort_descending": "sort({0}, {1}, (a, b) -> {2}[a] > {2}[b] ? -1 : {2}[a] < {2}[b] ? 1 : 0)",
         "sort_ascending": "sort({0}, {1}, (a, b) -> {2}[a] < {2}[b] ? -1 : {2}[a] > {2}[b] ? 1 : 0)",
         "min": "Math.min({0}, {1})", "max": "Math.max({0}, {1})", "power": "Math.pow({0}, {1})",
-        "divide": "({0}) / ({1})", "rint": "Math.rint({0})", "log2": "log2({0})",
+        "divide": "{0} / {1}", "rint": "Math.rint({0})", "log2": "log2({0})",
         **{name: f"Math.{name}({{0}})" for name in ("log", "sqrt", "exp", "abs", "floor", "ceil")},
     },
     constants={
@@ -351,7 +351,7 @@ RUST = Language(
         "sort_descending": "{0}[..{1}].sort_by(|&a, &b| compare({2}[b], {2}[a]))",
         "sort_ascending": "{0}[..{1}].sort_by(|&a, &b| compare({2}[a], {2}[b]))",
         "min": "f64::min({0}, {1})", "max": "f64::max({0}, {1})", "power": "f64::powf({0}, {1})",
-        "divide": "({0}) / ({1})", "rint": "f64::round_ties_even({0})", "log": "f64::ln({0})",
+        "divide": "{0} / {1}", "rint": "f64::round_ties_even({0})", "log": "f64::ln({0})",
         **{name: f"f64::{name}({{0}})" for name in ("log2", "sqrt", "exp", "abs", "floor", "ceil")},
     },
     constants={
@@ -440,7 +440,7 @@ GO = Language(
         "sort_descending": "sortRows({0}[:{1}], func(a, b int) bool {{ return {2}[a] > {2}[b] }})",
         "sort_ascending": "sortRows({0}[:{1}], func(a, b int) bool {{ return {2}[a] < {2}[b] }})",
         "min": "math.Min({0}, {1})", "max": "math.Max({0}, {1})", "power": "math.Pow({0}, {1})",
-        "divide": "({0}) / ({1})", "rint": "math.RoundToEven({0})",
+        "divide": "{0} / {1}", "rint": "math.RoundToEven({0})",
         **{name: f"math.{name.title()}({{0}})" for name in ("log2", "log", "sqrt", "exp", "abs", "floor", "ceil")},
     },
     constants={

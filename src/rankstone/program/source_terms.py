@@ -53,6 +53,8 @@ class Lowering:
 
     def _made(self, one: Expression, args: Sequence[Expression]) -> Expression:
         graph, space = self.graph, one.space and self._space(one.space)
+        if one.op == "highest_grade":
+            space = graph.space("truth")  # which has all that the list has
         if one.op in LOWERED:
             made = graph.of(LOWERED[one.op](graph, Call(one.op, one.params, one.kind, space), *args))
         elif one.op == "where":

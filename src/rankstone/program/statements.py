@@ -20,7 +20,7 @@ _STEPS = {"sum": "{0} += {1}", "lowest": "{0} = min({0}, {1})", "product": "{0} 
 _SCANS = ("running", "surviving", "above_sum")  # what a loop carries from item to item
 _NAMES = {"lowest": "first_rank", "sum": "total", "product": "chance", "running": "so_far", "surviving": "reading",
           "above_sum": "above_group", "tied_sum": "tied_total", "tied_nth": "nth_of_tied", "is_repeat": "is_repeat",
-          "mean_rank": "mean_rank", "right_above": "better_above"}  # fmt: skip
+          "mean_rank": "mean_rank", "right_above": "better_above", "highest_grade": "top_grade"}  # fmt: skip
 _TOTALS = {"credit": "hits", "nonrelevant": "nonrelevant"}  # of a column's name
 
 
@@ -211,10 +211,21 @@ class Statements(SourceTerms):
             rank = self.graph.node("nth", kind="item", space=self.graph.space("placed"))
             discount = self.graph.of(one.params[0](FunctionsOf(self.graph), rank))
             self.lines.append(f"    {name} += {self.text(discount, {})}")
-        elif self._uses[one] > 1 and self._cost(one, self.names_of_query) > 3 and not is_condition(one):
+        elif self._is_variable(one):
             text = self.text(one, self.names_of_query)
-            self.names_of_query[one] = self._name(one, "" if one.name else "value")
+            self.names_of_query[one] = self._name(one)
             self._assign(self.names_of_query[one], text)
+
+    def _is_variable(self, one: Expression) -> bool:
+        """Is it read more than once, or at each item, and more than a few operations."""
+        cost = self._cost(one, self.names_of_query)
+        often = self._uses[one] > 1 or one in self._read_at_items
+        return one.op == "highest_grade" or (often and cost > 3 and not is_condition(one))
+
+    @cached_property
+    def _read_at_items(self) -> set[Expression]:
+        """The values of the query that values of items are made of."""
+        return {arg for one in self._nodes if one.kind == "item" for arg in one.args if arg.kind != "item"}
 
     def _cost(self, one: Expression, names: Mapping[Expression, str]) -> int:
         if one in names or one.number is not None:
@@ -247,7 +258,7 @@ class Statements(SourceTerms):
         sinks = [one.args[0] for one in sums] + stored
         sinks += [part for fault in faults for part in (fault.condition, fault.value) if part is not None]
         for one in stored:
-            self._columns[one] = self._name(one)
+            self._columns[one] = self._unique(f"{one.name or _NAMES.get(one.op, 'value')}_by_item")
             self._assign(self._columns[one], f"numbers({size})")
         for one in sums:
             self.names_of_query[one] = self._name(one)
@@ -265,7 +276,9 @@ class Statements(SourceTerms):
                 self._scan(one, names, body, tail)
             elif counts[one] > 1 and one.op != "spread" and self._cost(one, names) > (0 if self._is_column(one) else 2):
                 text = self.condition(one, names) if is_condition(one) else self.text(one, names)
-                name = one.name or (field_of(one) if self._is_column(one) else "value")
+                name = one.name or (
+                    field_of(one) if self._is_column(one) else "condition" if is_condition(one) else "value"
+                )
                 names[one] = self._unique(name, inner)
                 body.append(f"{names[one]} = {text}")
             elif one.op == "nth" and counts[one] > 1:
