@@ -119,7 +119,7 @@ def compile_metrics(
     plans = make_plans(metrics, convention, choices)
     check_supported(plans, _CAPABILITIES)
     named = find_convention(convention).with_choices(**choices)
-    code = _File(plans, named, to, truth)
+    code = File(plans, named, to, truth)
     cases = list(_cases(plans, ids, truth))
     return code.source(ids, name, cases)
 
@@ -151,7 +151,7 @@ def traced(plan: Plan, facts: StaticFacts, graph: Graph) -> Expression:
     return graph.of(values)
 
 
-def _facts(plan: Plan, truth: str) -> StaticFacts:
+def facts_of(plan: Plan, truth: str) -> StaticFacts:
     rule, choices = TIES[plan.choices["ties"]], plan.choices
     returned = choices["unjudged"] == "only_returned" and plan.metric.declaration.kind in ("ranking", "count")
     return StaticFacts(
@@ -183,7 +183,7 @@ def _specialised_once(name: str, choices: tuple[Any, ...], fields: frozenset[str
     return function
 
 
-class _File:
+class File:
     """The functions of some metrics, and those that they share."""
 
     def __init__(self, plans: Sequence[Plan], convention: Convention, language: Language, truth: str) -> None:
@@ -213,7 +213,7 @@ class _File:
         return next(other for other in names if other not in taken)
 
     def _lines(self, plan: Plan) -> list[str]:
-        rule, facts = TIES[plan.choices["ties"]], _facts(plan, self.truth)
+        rule, facts = TIES[plan.choices["ties"]], facts_of(plan, self.truth)
         graph = Graph()
         try:
             value = traced(plan, facts, graph)
@@ -223,13 +223,13 @@ class _File:
             ranking.raise_at_items(ranking.items_tied > 1.0, str(error), None)
             value = traced(plan, facts._replace(ties=None), graph)
         statements = Statements(graph, [value], graph.faults)
-        lines = ["lists = " + self._aligned(plan, facts) + "(truth, run)"]
+        lines = ["lists = " + self.aligned(plan, facts) + "(truth, run)"]
         if rule.arrange is not None:
-            arranged = self._arranged(rule.name, facts)
+            arranged = self.arranged(rule.name, facts)
             lines = [lines[0].replace("lists", "aligned", 1), f"lists = {arranged}(aligned)"]
         return [*lines, *statements.lines, f"return {statements.text(statements.values[0], statements.names_of_query)}"]
 
-    def _aligned(self, plan: Plan, facts: StaticFacts) -> str:
+    def aligned(self, plan: Plan, facts: StaticFacts) -> str:
         """The function that aligns a list as a plan asks for."""
         choices: dict[str, object] = {
             "TRUTH": self.truth,
@@ -246,7 +246,7 @@ class _File:
         self.choices[name] = choices
         return name
 
-    def _arranged(self, rule: str, facts: StaticFacts) -> str:
+    def arranged(self, rule: str, facts: StaticFacts) -> str:
         """The function that puts tied items in the order of a rule."""
         graph = Graph()
         ranking = Ranking(graph, facts._replace(tied=True))
@@ -272,7 +272,7 @@ class _File:
 
     def source(self, ids: str, name: str, cases: Sequence[Case]) -> SourceCode:
         """The file."""
-        functions, fields = self._all()
+        functions, fields = self.all()
         language = self.language.of_ids(ids)
         printer = Printer(language, functions, set(self.public.values()))
         texts = [printer.function(function) for function in functions.values()]
@@ -328,7 +328,7 @@ class _File:
         if "highest_grade" in functions:
             yield "The highest grade is that of the list's own truth; of many queries choose max_grade."
 
-    def _all(self) -> tuple[dict[str, ast.FunctionDef], list[str]]:
+    def all(self) -> tuple[dict[str, ast.FunctionDef], list[str]]:
         """All functions, those that are called first; and the fields of an aligned list that they read."""
         aligning = {*self.choices, "reordered"}
         fields = set[str]()
@@ -358,12 +358,9 @@ class _File:
         for name in functions:
             if name not in ordered:
                 add(name)
-        reached = {name: one for name, one in ordered.items() if name in self.own or self._is_called(name, ordered)}
+        wanted = {*self.own, *self.choices, *(name for one in ordered.values() for name in called(one))}
+        reached = {name: one for name, one in ordered.items() if name in wanted}
         return reached, [field for field in FIELDS if field in fields]
-
-    @staticmethod
-    def _is_called(name: str, functions: Mapping[str, ast.FunctionDef]) -> bool:
-        return any(name in called(function) for function in functions.values())
 
 
 # -- test cases --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the functions of a compiled file share: a run put in order beside its truth, and functions of columns.
+"""What the functions of a compiled file share: a run put in order, its judged items, and functions of columns.
 
 It is text in the small part of Python that `translate.py` writes in each language. Names in capitals are choices: their
 conditions are decided before. Functions, columns and variables that nothing reads are left out.

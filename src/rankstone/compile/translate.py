@@ -125,11 +125,11 @@ class Language:
 
 def _replaced(texts: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
     """Texts by the same names, each with some parts replaced."""
-    made = dict(texts)
-    for name in made:
+    out = dict(texts)
+    for name in out:
         for old, new in changes.items():
-            made[name] = made[name].replace(old, new)
-    return made
+            out[name] = out[name].replace(old, new)
+    return out
 
 
 # -- specialise: choices are decided, and what nothing reads is left out ---------------------------------------------
@@ -161,7 +161,7 @@ class _Decided(ast.NodeTransformer):
 
 
 class _Pruned(ast.NodeTransformer):
-    """Without columns and variables that are written and never read, and without fields that nobody reads."""
+    """Without columns and variables that are written and never read, and without fields that no function reads."""
 
     def __init__(self, fields: Collection[str]) -> None:
         self.fields = fields
@@ -214,11 +214,11 @@ def functions_of(text: str) -> dict[str, ast.FunctionDef]:
 
 def specialised(function: ast.FunctionDef, choices: Mapping[str, object], fields: Collection[str]) -> ast.FunctionDef:
     """A function once choices are made, for those of the fields of an aligned list that are read."""
-    made = cast("ast.FunctionDef", _Decided(choices).visit(copy.deepcopy(function)))
+    decided = cast("ast.FunctionDef", _Decided(choices).visit(copy.deepcopy(function)))
     before = ""
-    while (now := ast.dump(made)) != before:
-        before, made = now, _Pruned(fields).once(made)
-    return made
+    while (now := ast.dump(decided)) != before:
+        before, decided = now, _Pruned(fields).once(decided)
+    return decided
 
 
 def fields_read(functions: Iterable[ast.FunctionDef]) -> set[str]:
@@ -279,7 +279,9 @@ class Printer:
     def _function(self, function: ast.FunctionDef) -> Iterator[str]:
         first, each, last = self.language.comment
         said = (ast.get_docstring(function) or "").split("\n")
-        if not self.language.close:  # a docstring, after the head
+        if not said[0]:
+            yield self.language.block.format(self.language.head(self, function))
+        elif not self.language.close:  # a docstring, after the head
             yield self.language.block.format(self.language.head(self, function))
             yield from textwrap.indent('"""' + "\n".join(said) + ("\n" * (len(said) > 1)) + '"""', "    ").split("\n")
         else:

@@ -351,7 +351,7 @@ RUST = Language(
         "sort_descending": "{0}[..{1}].sort_by(|&a, &b| compare({2}[b], {2}[a]))",
         "sort_ascending": "{0}[..{1}].sort_by(|&a, &b| compare({2}[a], {2}[b]))",
         "min": "f64::min({0}, {1})", "max": "f64::max({0}, {1})", "power": "f64::powf({0}, {1})",
-        "divide": "{0} / {1}", "rint": "f64::round_ties_even({0})", "log": "f64::ln({0})",
+        "divide": "{0} / {1}", "rint": "rint({0})", "log": "f64::ln({0})",
         **{name: f"f64::{name}({{0}})" for name in ("log2", "sqrt", "exp", "abs", "floor", "ceil")},
     },
     constants={
@@ -361,6 +361,10 @@ RUST = Language(
         "Item": """/// An item, and its grade or its score; a score of NaN is none, in a run that is only an order.
 /// A run of None: the query is missing.
 pub type Item<'a> = (&'a str, f64);""",
+        "rint": """/// The nearest whole number; a half goes to the even one.
+fn rint(x: f64) -> f64 {
+    if (x - x.floor()) == 0.5 { 2.0 * (x / 2.0).round() } else { x.round() }
+}""",
         "compare": """fn compare(a: f64, b: f64) -> std::cmp::Ordering {
     a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal)
 }""",

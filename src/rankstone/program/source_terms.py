@@ -56,18 +56,20 @@ class Lowering:
         if one.op == "highest_grade":
             space = graph.space("truth")  # which has all that the list has
         if one.op in LOWERED:
-            made = graph.of(LOWERED[one.op](graph, Call(one.op, one.params, one.kind, space), *args))
+            lowered = graph.of(LOWERED[one.op](graph, Call(one.op, one.params, one.kind, space), *args))
         elif one.op == "where":
-            made = self._where(*args)
+            lowered = self._where(*args)
         elif one.op in ("and", "or"):
-            made = graph.call(one.op, args[0], self._given(args[0], one.op == "and", args[1]))
+            lowered = graph.call(one.op, args[0], self._given(args[0], one.op == "and", args[1]))
         elif one.op in ("*", "/") and args[1].number == 1.0:
-            made = args[0]
+            lowered = args[0]
+        elif one.op == "*" and args[0].number == 1.0:
+            lowered = args[1]
         elif one.op in ELEMENTWISE and one.op != "round":
-            made = graph.call(one.op, *args)
+            lowered = graph.call(one.op, *args)
         else:
-            made = graph.node(one.op, *args, params=one.params, kind=one.kind, space=space)
-        return cast("Expression", graph.named(made, one.name)) if one.name else made
+            lowered = graph.node(one.op, *args, params=one.params, kind=one.kind, space=space)
+        return cast("Expression", graph.named(lowered, one.name)) if one.name else lowered
 
     def _space(self, space: Space) -> Space:
         if space.what == "subtopics" or space.view is not None:
@@ -89,16 +91,16 @@ class Lowering:
             return self._given(test.args[1], holds, self._given(test.args[0], holds, value))
         key = (test, holds, value)
         if key not in self._without:
-            made = value
+            lowered = value
             if value is test:
-                made = self.graph.of(float(holds))
+                lowered = self.graph.of(float(holds))
             elif value.op == "where" and value.args[0] is test:
-                made = self._given(test, holds, value.args[1 if holds else 2])
+                lowered = self._given(test, holds, value.args[1 if holds else 2])
             elif value.op in ELEMENTWISE and value.op != "round":
                 args = [self._given(test, holds, arg) for arg in value.args]
                 if any(new is not old for new, old in zip(args, value.args, strict=True)):
-                    made = self._where(*args) if value.op == "where" else self.graph.call(value.op, *args)
-            self._without[key] = made
+                    lowered = self._where(*args) if value.op == "where" else self.graph.call(value.op, *args)
+            self._without[key] = lowered
         return self._without[key]
 
 
@@ -207,12 +209,12 @@ class SourceTerms:
         """The lowest and the highest number that a value can be; infinite where grades decide."""
         for one in walk([value], self._ranges):
             if one.number is not None:
-                found = (one.number, one.number)
+                ends = (one.number, one.number)
             elif one.op in ("column", "nth", *_RANGES):
-                found = _RANGES.get(one.params[0] if one.op == "column" else one.op, _ANY)
+                ends = _RANGES.get(one.params[0] if one.op == "column" else one.op, _ANY)
             else:
-                found = _BOUNDS.get(one.op, _anything)(one, *(self._ranges[arg] for arg in one.args))
-            self._ranges[one] = _ANY if any(map(math.isnan, found)) else found
+                ends = _BOUNDS.get(one.op, _anything)(one, *(self._ranges[arg] for arg in one.args))
+            self._ranges[one] = _ANY if any(map(math.isnan, ends)) else ends
         return self._ranges[value]
 
     def _is_finite(self, value: Expression) -> bool:
@@ -363,6 +365,7 @@ _OTHERS: Mapping[str, Callable[..., str]] = {
     "negative": lambda to, one, value: f"(-{value})",
     "spread": lambda to, one, value: value,
     "nth": lambda to, one: "float(i + 1)",
+    "parameter": lambda to, one: str(one.params[0]),
     "round": _rounded,
     "length": lambda to, one: f"float({to._size(one.space)})",
     "highest_grade": lambda to, one: "highest_grade(lists.truth_grade, lists.truth_size)",

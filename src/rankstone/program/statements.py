@@ -33,9 +33,12 @@ class Statements(SourceTerms):
         values: Sequence[Expression],
         faults: Iterable[Fault],
         column: Expression | None = None,
+        lower: Lowering | None = None,
+        names: Mapping[Expression, str] | None = None,
     ) -> None:
         super().__init__(graph)
-        lower = Lowering(graph)
+        lower = lower or Lowering(graph)
+        self.names_of_query.update(names or {})  # of values that are computed elsewhere
         self._column_wanted = None if column is None else lower(column)
         self.values = [lower(value) for value in values]
         self.faults = [
@@ -68,7 +71,7 @@ class Statements(SourceTerms):
         waiting = list(self._roots())
         while waiting:
             one = waiting.pop()
-            if one not in reached:
+            if one not in reached and one not in self.names_of_query:
                 reached.add(one)
                 waiting += [*one.args, *orders(one)]
         return sorted(reached, key=lambda one: one.serial)
@@ -78,7 +81,7 @@ class Statements(SourceTerms):
         """How often other values read each."""
         counts = dict.fromkeys(self._nodes, 0)
         for part in [*self._roots(), *(arg for one in self._nodes for arg in one.args)]:
-            counts[part] += 1
+            counts[part] = counts.get(part, 0) + 1
         return counts
 
     @property
@@ -91,8 +94,8 @@ class Statements(SourceTerms):
     def _phase(self, value: Expression) -> int:
         """In which loops it can be computed: after those whose sums it reads."""
         for one in self._nodes if not self._phases else ():
-            inner = max((self._phases[part] for part in one.args), default=0)
-            order = max((self._phases[part] + 1 for part in orders(one)), default=0)
+            inner = max((self._phases.get(part, 0) for part in one.args), default=0)
+            order = max((self._phases.get(part, 0) + 1 for part in orders(one)), default=0)
             if one.op in OF_COLUMNS or one.op in _STEPS or (one.op == "overlap"):
                 inner += 1
             self._phases[one] = max(inner, order + (one.op in _STEPS)) if order else inner
@@ -117,7 +120,7 @@ class Statements(SourceTerms):
         """Values of items that a later phase reads as a column."""
         wanted = [] if self._column_wanted is None else [self._column_wanted]
         for one in self._nodes:
-            parts = one.args if one.op in (*OF_COLUMNS, "overlap") else ()
+            parts = one.args if one.op in (*OF_COLUMNS, "overlap") else one.args[1:] if one.op == "above_sum" else ()
             gains = list(orders(one))
             late = [arg for arg in one.args if arg.kind == "item" and self._phase(one) > phase and arg.op in _SCANS]
             late = late if one.op not in _STEPS or self._phase(one) > phase + 1 else []
