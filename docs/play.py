@@ -1,7 +1,7 @@
 """Writes the page to play with: every metric of one list, under every convention, in a browser.
 
 A metric is not written again for it. Its functions are those that `rs.compile` writes in JavaScript, of the same graph.
-What several definitions read is a function of its own, so that thousands of definitions share most of what they compute.
+What several definitions read is a function of its own, so that thousands of them share most of what they compute.
 """
 
 from __future__ import annotations

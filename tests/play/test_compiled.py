@@ -19,7 +19,8 @@ CONVENTIONS = list(rs.conventions)
 RUN = """
 const fs = require("fs");
 const { program, asked } = JSON.parse(fs.readFileSync(0, "utf8"));
-(0, eval)(program.script + fs.readFileSync(process.argv[1], "utf8").replace('"use strict";', "") + ";globalThis.Listing = Listing");
+const listing = fs.readFileSync(process.argv[1], "utf8").replace('"use strict";', "");
+(0, eval)(program.script + listing + ";globalThis.Listing = Listing");
 const answers = asked.map(({ run, truth, k, made }) =>
   made.map(([how, root]) => new Listing(program, run, truth, k, how).measure(root)));
 console.log(JSON.stringify(answers));
