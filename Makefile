@@ -21,7 +21,7 @@ INSTALL := -m pip install -qq
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-all services peers fuzz lint types sanitize docs browser check wheel bench format clean
+.PHONY: help demo test test-all services peers fuzz lint types sanitize docs browser compilers check wheel bench format clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,7 +37,7 @@ test-all: $(VENV)/.extras ## Run every test that needs no service, with more exa
 	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-full} $(BIN)/python -m pytest -m "not service" -n auto --dist worksteal $(ARGS)
 
 # Each file on one worker, so that a service starts once per worker at most.
-services: $(VENV)/.extras ## Run the tests with Spark, PostgreSQL, Chromium, notebooks and training
+services: $(VENV)/.extras ## Run the tests with Spark, PostgreSQL, Chromium, notebooks, compilers and training
 	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-full} $(BIN)/python -m pytest -m service -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 peers: $(PEERS)/.package ## Compare every preset with the real library, and train with it, in an environment with all of them
@@ -77,7 +77,14 @@ browser: ## Install Debian's Chromium, which the tests of pages look through, if
 		install="apt-get install -qq --yes --no-install-recommends chromium"; \
 		$$install > /dev/null 2>&1 || { apt-get update -qq && $$install > /dev/null; }; }
 
-check: lint types browser test-all services docs sanitize ## Run all of lint, types, test-all, services, docs and sanitize, as CI does (30 min)
+compilers: ## Install Debian's compilers of the languages that metrics are compiled to, where there are none
+	@lacking=; for pair in node:nodejs gcc:gcc javac:default-jdk-headless rustc:rustc go:golang-go; do \
+		command -v $${pair%%:*} > /dev/null || lacking="$$lacking $${pair#*:}"; done; \
+	[ -z "$$lacking" ] || { echo "installing Debian's$$lacking"; \
+		install="apt-get install -qq --yes --no-install-recommends$$lacking"; \
+		$$install > /dev/null 2>&1 || { apt-get update -qq && $$install > /dev/null; }; }
+
+check: lint types browser compilers test-all services docs sanitize ## Run all of lint, types, test-all, services, docs and sanitize, as CI does (30 min)
 
 wheel: ## Build the sdist and a wheel for every Python on this machine into dist/, and try each in an empty environment
 	$(PYTHON) .ci/wheels.py

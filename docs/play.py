@@ -1,36 +1,39 @@
 """Writes the page to play with: every metric of one list, under every convention, in a browser.
 
-A metric is not written again for it. `Tables` turns its one graph into terms, of which the SQL is made too; here they
-become data: a list of nodes, which play/evaluate.js computes for one list. Equal expressions are one node, so
-that hundreds of definitions share most of what they are made of.
+A metric is not written again for it. Its functions are those that `rs.compile` writes in JavaScript, of the same graph.
+What several definitions read is a function of its own, so that thousands of them share most of what they compute.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import math
 import sys
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import rankstone as rs
 from rankstone.align.ties import TIES
+from rankstone.compile import File, facts_of
+from rankstone.compile.languages import JAVASCRIPT
+from rankstone.compile.translate import Printer, functions_of
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.plan import Plan, make_plans
 from rankstone.errors import NoClosedFormError
+from rankstone.evaluate.means import mean_from, parts_of
+from rankstone.evaluate.values import MetricValues, apply, counted_of, ratio_of, values_of
 from rankstone.explain.sweep import changed, choice_of
 from rankstone.metrics.registry import Declaration, declared, is_built_in
-from rankstone.program.graph import Expression, Fault
-from rankstone.program.ranking import Ranking
-from rankstone.program.sql_terms import OPERATIONS, Items, Operand, Tables, Term, Tree
+from rankstone.program.graph import Expression, Fault, Graph
+from rankstone.program.ranking import Ranking, StaticFacts
+from rankstone.program.source_terms import Lowering, orders
+from rankstone.program.statements import Statements
 from rankstone.results.definition import definition_of
-from rankstone.sql.sql_text import mean_of_rows, mean_of_values, values_and_ratio
 
 sys.path.append(str(Path(__file__).parent))
 import recorded
@@ -38,52 +41,41 @@ import recorded
 HERE = Path(__file__).parent / "play"
 # An item is once in a list of the page, and its one query is on both sides.
 IDLE = ("duplicates", "truth_duplicates", "missing", "extra")
-LEFT_OUT = (
-    "agreement",
-    "intents",
-    "recommendations",
-)  # kinds of metrics for which expressions have no words, or a page no data
+LEFT_OUT = ("agreement", "intents", "recommendations")  # kinds of metrics for which a page has no data
 KINDS = ("ranking", "count", "ratings")  # in the order of the page
 USUAL = ("ndcg", "ap", "rr", "precision", "recall", "f1", "hit_rate", "dcg", "auc", "err", "rbp", "bpref")
-SCRIPTS = ("evaluate.js", "compare.js", "lines.js", "page.js")
+SCRIPTS = ("lists.js", "compare.js", "lines.js", "page.js")
 
 
-class Bounded(Tree):
-    """Terms of numbers that the page keeps small enough to add up, in a place that can round."""
+class Decided:
+    """Decisions of a mean over one query, as expressions."""
 
-    def compare(self, sign: str, left: Any, right: Any) -> Term:
-        value = self.of(left)
-        if isinstance(right, float) and right == math.inf and not value.infinite:
-            return self.of(sign in ("<", "<=", "<>"))
-        return super().compare(sign, value, right)
+    def __init__(self, ranking: Ranking) -> None:
+        self.ranking = ranking
 
-    def round(self, x: Term, digits: int) -> Term:
-        return self._op("round", (x, self.of(float(digits))))
+    def choose(self, condition: Any, yes: Any, no: Any) -> Any:
+        return self.ranking.where(condition, yes(), no())
 
+    def raise_where(self, condition: Any, problem: str) -> None:
+        self.ranking.raise_where(condition, problem)
 
-def _column(to: Tables, one: Expression) -> Operand:
-    column = OPERATIONS["column"](to, one)
-    if one.params[0] == "score":
-        column.nullable = True  # a list may be only an order of items
-    return column
+    def exp(self, x: Any) -> Any:
+        return self.ranking.exp(x)
 
-
-def _discount_total(to: Tables, one: Expression, depth: Operand) -> Operand:
-    if not isinstance(depth, Term) or depth.kind != "number":
-        return OPERATIONS["discount_total"](to, one, depth)
-    places = to.tree.items("places")
-    return to.aggregate("sum", one.params[0](to.functions, to.column(places, "item_rank")), places, "")
+    def round(self, x: Any, digits: int) -> Any:
+        return self.ranking.round(x, digits)
 
 
-class Listed(Tables):
-    """One list, and k is not known yet."""
+class Pooled(Ranking):
+    """All rows as one list, in which items without scores are tied."""
 
-    operations: ClassVar[Any] = {
-        **OPERATIONS,
-        "column": _column,
-        "discount_total": _discount_total,
-        "is_repeat": lambda to, one, place: to.tree.of(0.0),  # a list of the page has each item once
-    }
+    @property
+    def items_above(self) -> Any:
+        return self.where(self.score == self.score, super().items_above, 0.0)
+
+    @property
+    def items_tied(self) -> Any:
+        return self.where(self.score == self.score, super().items_tied, self.broadcast(self.placed))
 
 
 class Compiled(NamedTuple):
@@ -93,95 +85,116 @@ class Compiled(NamedTuple):
     root: int
 
 
-@dataclass
+# Values of the query that a function of their own computes, once for a list.
+SHARED = ("sum", "highest", "lowest", "product", "pairs", "overlap", "discount_total", "highest_grade")
+LANGUAGE = replace(JAVASCRIPT, calls={**JAVASCRIPT.calls, "shared": "shared({0}, lists)"})
+
+
 class Program:
-    """The nodes of all definitions, each once."""
+    """The functions of all definitions, each once."""
 
-    tree: Tree = field(default_factory=Bounded)
-    nodes: list[list[Any]] = field(default_factory=list)
-    rows: list[list[Any]] = field(default_factory=list)
-    hows: list[tuple[str, bool]] = field(default_factory=list)  # the order of equal scores, and are they float32
-    roots: list[tuple[int, int]] = field(default_factory=list)  # a number, and what must not be
-    faults: list[list[list[Any]]] = field(default_factory=list)  # a condition, what to say, and of which value
-    _at: dict[Any, int] = field(default_factory=dict)
-
-    @cached_property
-    def tables(self) -> Listed:
-        return Listed(self.tree, ordered_truth=True)
+    def __init__(self) -> None:
+        self.file = File([], rs.conventions["rankstone"], LANGUAGE, "grades")
+        self.graph = Graph()
+        self.lower = Lowering(self.graph)
+        self.functions: dict[str, int] = {}  # by their lines
+        self.names: dict[Expression, str] = {}  # of the values of functions
+        self.hows: list[tuple[str, str]] = []  # functions that align the list, and that put its tied items in order
+        self.roots: list[tuple[int, int]] = []  # a function of the number, and those of what is an error
+        self.faults: list[tuple[int, ...]] = []
+        self._at: dict[Any, int] = {}
 
     def compile(self, plan: Plan, symbolic: bool) -> Compiled:
         """A definition; symbolic: its k is the page's."""
         if symbolic:
             plan = replace(plan, arguments={**plan.arguments, "k": "k"})
-        rule = TIES[plan.choices["ties"]]
-        order = rule.name if rule.by else "item_desc"
-        how = (order, plan.choices["score_precision"] == "float32")
+        rule, facts = TIES[plan.choices["ties"]], facts_of(plan, "grades")
+        self.graph.faults.clear()
         try:
-            mean = self._mean(plan)
+            mean = self._mean(plan, facts)
         except NoClosedFormError as error:  # but there is one where nothing is tied
-            mean = self._mean(replace(plan, choices={**plan.choices, "ties": order}))
-            view = self.tables.judged_by(plan.relevance)
-            ranking: Ranking = view.ranking
-            ranking.raise_at_items(ranking.items_tied > 1.0, str(error), math.nan)
-            view.faults()
-        faults = [list(self._fault(fault)) for fault in self.tree.faults]
-        root = (self.node(mean), self._kept("faults", json.dumps(faults), self.faults, faults))
-        return Compiled(self._kept("how", how, self.hows), self._kept("root", root, self.roots))
+            self.graph.faults.clear()
+            ranking = Ranking(self.graph, facts)
+            ranking.raise_at_items(ranking.items_tied > 1.0, str(error), None)
+            mean = self._mean(plan, facts._replace(ties=None))
+        faults = tuple(self._function([], [fault]) for fault in self.graph.faults)
+        arranged = "" if rule.arrange is None else self.file.arranged(rule.name, facts)
+        how = self._number("how", (self.file.aligned(plan, facts), arranged), self.hows)
+        root = (self._function([mean], []), self._number("faults", faults, self.faults))
+        return Compiled(how, self._number("root", root, self.roots))
 
-    def _mean(self, plan: Plan) -> Term:
+    def _mean(self, plan: Plan, facts: StaticFacts) -> Expression:
         """Over one query."""
-        self.tree.faults.clear()
-        found = values_and_ratio(plan, self.tables)
+        ranking = Ranking(self.graph, facts)
+        ratio = ratio_of(plan, ranking).map(self.graph.of)
+        values, counted = values_of(plan, ranking, ratio, counted_of(plan, ranking))
+        queries = 1.0 if counted is None else ranking.number(counted)
+        if plan.choices["empty_list"] == "error":
+            ranking.raise_where(ranking.retrieved == 0, "the list is empty")
         if plan.averaging.pooled:
-            return mean_of_rows(plan, self.tree, found)
-        return mean_of_values(plan, self.tree, found, False)
+            if plan.metric.declaration.kind in ("ranking", "count"):
+                problem = "averaging='one_list' needs a grade for every row"
+                ranking.raise_where(ranking.retrieved > ranking.placed, problem)
+            whole = apply(plan, Pooled(self.graph, facts._replace(ties=None))).map(self.graph.of)
+            parts = tuple(ranking.where(queries == 0, 0.0, part) for part in (whole.numerator, whole.denominator))
+        else:
+            measured = MetricValues(ranking, ratio, values, counted)
+            parts = tuple(part for part in parts_of(plan, measured, None) if part is not None)
+        top, bottom = parts if len(parts) > 1 else (parts[0], queries)
+        mean = mean_from(plan, (top, bottom, queries), ratio.finish, Decided(ranking))
+        return self.graph.of(mean)
 
-    def _fault(self, fault: Fault) -> Iterator[Any]:
-        yield self.node(fault.condition)
-        yield fault.problem.replace("{:g}", "{}")
-        yield -1 if fault.value is None else self.node(fault.value)
+    def _function(self, values: list[Expression], faults: list[Fault]) -> int:
+        """The number of the function of a value, or of an error."""
+        wanted = [part for fault in faults for part in (fault.condition, fault.value) if part is not None]
+        for one in self._parts([self.lower(part) for part in (*values, *wanted)]):
+            if one.op in SHARED and one not in self.names:
+                self.names[one] = f"shared({self._written([one], [])})"
+        return self._written(values, faults)
 
-    def _kept(self, what: str, key: Any, among: list[Any], value: Any = None) -> int:
+    def _parts(self, values: list[Expression]) -> list[Expression]:
+        """What some values are made of, parts first, without what functions compute already."""
+        reached: set[Expression] = set()
+        waiting = list(values)
+        while waiting:
+            one = waiting.pop()
+            if one not in reached and one not in self.names:
+                reached.add(one)
+                waiting += [*one.args, *orders(one)]
+        return sorted(reached, key=lambda one: one.serial)
+
+    def _written(self, values: list[Expression], faults: list[Fault]) -> int:
+        """The number of a function's lines."""
+        written = Statements(self.graph, values, faults, lower=self.lower, names=self.names)
+        returned = written.text(written.values[0], written.names_of_query) if values else "0.0"
+        lines = "\n".join(f"    {line}" for line in (*written.lines, f"return {returned}"))
+        return self.functions.setdefault(lines, len(self.functions))
+
+    def _number(self, what: str, key: Any, among: list[Any]) -> int:
         if (what, key) not in self._at:
             self._at[what, key] = len(among)
-            among.append(key if value is None else value)
+            among.append(key)
         return self._at[what, key]
 
-    def node(self, value: Term) -> int:
-        """The number of the node that an expression is."""
-        if value.op in ("spread", "total", "average"):  # there is one query
-            return self.node(value.args[0])
-        if value not in self._at:
-            made = list(self._written(value))
-            self._at[value] = self._kept("node", json.dumps(made), self.nodes, made)
-        return self._at[value]
-
-    def _written(self, value: Term) -> Iterator[Any]:
-        yield value.op
-        if value.op in ("column", "carried", "aggregate", "window", "highest grade"):
-            items = value.args[0] if value.op == "highest grade" else value.items
-            assert items is not None
-            yield self.items(items)
-        for arg in value.args:
-            if isinstance(arg, Term):
-                yield self.node(arg)
-            elif not isinstance(arg, Items):
-                yield -1 if arg is None else arg
-
-    def items(self, items: Items) -> int:
-        """The number of the rows that items are."""
-        made: list[Any] = [
-            items.what,
-            -1 if items.of is None else self.items(items.of),
-            -1 if items.order is None else self.node(items.order),
-            int(items.nonzero),
-            -1 if items.kept is None else self.node(items.kept),
+    @property
+    def script(self) -> str:
+        """All functions, in JavaScript."""
+        texts = [f"def f{at}(lists: Lists, k: float) -> float:\n{lines}" for lines, at in self.functions.items()]
+        own = functions_of("\n".join(texts))
+        self.file.own.update(own)
+        functions, _ = self.file.all()
+        printer = Printer(LANGUAGE, functions, ())
+        written = [printer.function(function) for function in functions.values()]
+        hows = [
+            f"(truth, run) => {printer.name(rule)}({printer.name(align)}(truth, run))" if rule else printer.name(align)
+            for align, rule in self.hows
         ]
-        return self._kept("rows", json.dumps(made), self.rows, made)
+        lists = f"const FUNCTIONS = [{', '.join(own)}];\nconst HOWS = [{', '.join(hows)}];"
+        return "\n".join([*LANGUAGE.helpers.values(), *written, lists])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, as play/evaluate.js reads it."""
-        return {name: getattr(self, name) for name in ("nodes", "rows", "hows", "roots", "faults")}
+        """Plain data, as play/lists.js reads it."""
+        return {"script": self.script, "roots": self.roots, "faults": self.faults}
 
 
 # -- what the page has ---------------------------------------------------------------------------------------

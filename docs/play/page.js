@@ -505,7 +505,9 @@ function readK(text) {
 async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
+  const program = JSON.parse(await new Response(stream).text());
+  document.head.append(made("script", {}, program.script));
+  return program;
 }
 
 window.play = unpacked($("program").textContent).then((program) => new Page(program));

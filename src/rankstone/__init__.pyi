@@ -18,6 +18,7 @@ from rankstone.compare.compare import compare as compare
 from rankstone.compare.compare import sample_size as sample_size
 from rankstone.compare.comparison import Comparison as Comparison
 from rankstone.compare.score_files import read_scores as read_scores
+from rankstone.compile import compile_metrics as compile  # noqa: A004, F401
 from rankstone.conventions.choices import CHOICES as choices  # noqa: F401, N811
 from rankstone.conventions.convention import conventions as conventions
 from rankstone.data.columns import columns as columns

@@ -102,6 +102,11 @@ COMMANDS = {
         "rankstone identify qrels.txt a.run 'nDCG@10 = 0.683'\n"
         "rankstone identify qrels.txt a.run ndcg@10=0.683 ap=0.52", words="metrics",
     ),
+    "compile": _command(
+        "compile_command", "compile", "write metrics as source code in another language",
+        "rankstone compile ndcg@10 ap rr@10 -c trec_eval -o metrics.js\n"
+        "rankstone compile ndcg@10 --to rust", words="metrics",
+    ),
     "fuse": _command(
         "fuse_commands", "fuse", "fuse several runs into one", "rankstone fuse a.run b.run --method rrf -o fused.run\n"
         "rankstone fuse a.run b.run --method comb_sum --norm min-max --weights 0.7,0.3",

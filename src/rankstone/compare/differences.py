@@ -590,9 +590,7 @@ def _of_metric(
         yield Difference(
             data.names[a], data.names[b], sample.label, first, second, second - first, **numbers_of,
             queries=len(sample.own), verdict="", direction=direction, _experiment=data, _is_log=sample.is_log,
-            _student=of_pairs._replace(
-                **{name: column[at] for name, column in zip(of_pairs._fields, of_pairs, strict=True) if np.ndim(column)}
-            ),
+            _student=of_pairs._replace(**{name: one[at] for name, one in of_pairs._asdict().items() if np.ndim(one)}),
         )  # fmt: skip
 
 

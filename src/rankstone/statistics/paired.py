@@ -55,8 +55,9 @@ class PairedSample:
             nothing = np.full(len(self.pairs), math.nan)
             return Student(nothing, nothing, 0)
         if self.machine is not None:
-            columns = zip(*((row.value, row.error, row.freedom) for row in self.assisted), strict=True)
-            return Student(*map(np.array, columns))
+            rows = [(row.value, row.error, row.freedom) for row in self.assisted]
+            columns: Any = map(np.array, zip(*rows, strict=True))
+            return Student(*columns)
         return student(self.differences, self.clusters, self.population)
 
     @cached_property
