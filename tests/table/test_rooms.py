@@ -13,7 +13,8 @@ SOURCE = ROOT / "src" / "rankstone"
 ORDER = (
     "errors", "version", "progress", "data", "align", "program", "metrics", "conventions", "statistics", "plots",
     "results", "evaluate", "explain", "compare", "offpolicy", "fusion", "judges", "interleaving", "typing", "authoring",
-    "arrays", "sql", "compile", "spark", "splits", "trec_eval", "compat", "integrations", "testing", "cli", "__main__", "",
+    "arrays", "sql", "compile", "spark", "splits", "trec_eval", "compat", "integrations", "testing", "cli",
+    "__main__", "",
 )  # fmt: skip
 # What is left to untangle. These numbers may only fall.
 AGAINST_THE_ORDER = 6  # imports: a source has alignments, a result is compared, a Spark table stays on its cluster
