@@ -114,6 +114,12 @@ def test_without_a_ledger_nothing_is_written(gates):
 
 def test_the_command(gates, capsys, monkeypatch):
     monkeypatch.chdir(gates)
+    assert main(["check", "gates.toml", "--ledger", "other.jsonl", "--anytime", "--json", "watched.json"]) == 0
+    assert (
+        json.loads((gates / "watched.json").read_text())["gates"][0]["low"]
+        < rs.check("gates.toml", ledger=False)[0].low
+    )
+    capsys.readouterr()
     assert main(["check", "gates.toml", "--ledger", "own.jsonl", "--spending", "geometric"]) == 0
     assert "this truth was used 1 time by 1 candidate, this one at 97.5 %" in " ".join(capsys.readouterr().out.split())
 

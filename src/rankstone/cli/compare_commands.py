@@ -288,7 +288,7 @@ def _baseline(baseline: str | None, files: Mapping[str, str], names: Sequence[st
 _LIMITS = {"not_worse_than": "--not-worse-than", "at_least": "--at-least", "at_most": "--at-most"}
 # Options of `check` that stand in place of a file's keys of the same names.
 _KEYS = ("truth", "baseline", "candidate", "pins", "convention", "exclude", "clusters", "confidence", "undecided",
-         "ledger", "spending", "candidates")  # fmt: skip
+         "anytime", "ledger", "spending", "candidates")  # fmt: skip
 
 
 def describe_check(add: Add) -> None:
@@ -308,6 +308,7 @@ def describe_check(add: Add) -> None:
     share(add, "--cluster")
     add("--confidence", type=float, metavar="LEVEL", help="of each one-sided test [default: 0.95]")
     add("--undecided", choices=("pass", "warn", "fail"), help="result of an inconclusive gate [default: exit code 4]")
+    add("--anytime", action="store_true", default=None, help="tests that hold at every look")
     add("--ledger", metavar="FILE", help="count how often the truth was used, and by how many candidates")
     add(
         "--spending",
