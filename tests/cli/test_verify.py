@@ -173,16 +173,17 @@ def test_outputs_are_left_out(words, expected):
 
 
 def test_a_command_of_a_file_writes_nothing(folder):
-    saved("result.json")
-    data = json.loads((folder / "result.json").read_text())
-    data["reproduce"]["command"] += " -o stolen.json"
-    (folder / "result.json").write_text(json.dumps(data))
-    assert rs.verify("result.json").passed
-    assert not (folder / "stolen.json").exists()
+    saved("comparison.json")
+    data = json.loads((folder / "comparison.json").read_text())
+    data["reproduce"]["command"] += " --html stolen.html"
+    (folder / "comparison.json").write_text(json.dumps(data))
+    assert rs.verify("comparison.json").passed
+    assert not (folder / "stolen.html").exists()
     data["reproduce"]["command"] = "rankstone convert hybrid.run stolen.csv"
-    (folder / "result.json").write_text(json.dumps(data))
+    (folder / "comparison.json").write_text(json.dumps(data))
     with pytest.raises(ValueError, match="is none of evaluate, compare, check"):
-        rs.verify("result.json")
+        rs.verify("comparison.json")
+    assert not (folder / "stolen.csv").exists()
 
 
 def test_standard_input_cannot_be_read_again():
