@@ -54,7 +54,6 @@ def replay(qrels, runs, metric, batch, error, machine=None):
             truth.setdefault(row.query, {})[row.item] = qrels[row.query].get(row.item, 0)
             number += 1
     own = following.forecasts[0].verdict
-    depth = sizes[max(wrong, default=0)]
     own_depth = sizes[max(wrong, default=0)]
     counts = {"judged": number, "settled": min(settled, number), "depth": own_depth, "pool": sizes[-1]}
     return {"final": final, "own": own, **counts}

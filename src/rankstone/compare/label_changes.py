@@ -21,7 +21,8 @@ from rankstone.align.alignment import Alignment, Bools, Floats, Ints, lengths
 from rankstone.conventions.plan import Plan
 from rankstone.evaluate.values import measure, measure_all
 
-_VECTORS = 1_000  # numbers of changes by kind that are tried for a query
+_VECTORS = 1_000  # numbers of changes by kind that are tried for a query, more of them where there are few queries
+_OF_ALL = 1_200_000  # of all queries
 _SETS = 400  # sets of changes that are tried for a query
 _ROWS = 4_000_000  # judged items of all sets that are measured
 _AT_ONCE = 1 << 20
@@ -256,7 +257,7 @@ class _Sums:
         items, grades, gains, codes = items[useful], grades[useful], gains[useful], codes[useful]
         kinds = np.unique(codes).tolist()
         most = int(np.bincount(pair.query[np.unique(items)], minlength=1).max(initial=0))
-        vectors = _vectors(len(kinds), most)
+        vectors = _vectors(len(kinds), most, max(_VECTORS, min(_OF_ALL // many, 20 * _VECTORS)))
         depth = int(vectors.sum(axis=1).max(initial=0))
         chains = {(at, high): self._chain(items[codes == kind], grades[codes == kind], gains[codes == kind], high)
                   for at, kind in enumerate(kinds) for high in (False, True)}  # fmt: skip
@@ -406,10 +407,10 @@ def _by_query(pair: LabelledPair, values: Any) -> Floats:
     return np.bincount(pair.query, np.asarray(values, dtype=float), minlength=len(pair.first)).astype(float)
 
 
-def _vectors(kinds: int, most: int) -> Ints:
+def _vectors(kinds: int, most: int, limit: int) -> Ints:
     """Numbers of changes by kind, with as many changes together as there is room for."""
     depth = most
-    while depth > 1 and math.comb(depth + kinds, kinds) > _VECTORS:
+    while depth > 1 and math.comb(depth + kinds, kinds) > limit:
         depth -= 1
     if not kinds:
         return np.zeros((1, 0), dtype=np.int64)

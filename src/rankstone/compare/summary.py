@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from rankstone.compare.caveats import general_caveats
 from rankstone.compare.config import Rules, default_correction
 from rankstone.compare.differences import Difference, Experiment
 from rankstone.compare.paper import Block, Paper
+from rankstone.errors import InputError
 from rankstone.evaluate.human_part import worth
 from rankstone.plots.marks import printable
 from rankstone.results.answer import Answer, number, p_value, queries, signed
@@ -19,6 +21,7 @@ from rankstone.results.definition import Definition, summarize
 from rankstone.results.reproduction import command_line
 
 _MANY = 12  # caveats under a table
+_QUICK = 20_000  # judged and returned items, up to which a certificate is printed
 _TEXTS = ("metric", "run", "than", "verdict")  # columns that are not numbers
 _BOUNDS = ("at least", "at most")  # columns of the bounds over unjudged items
 
@@ -164,7 +167,7 @@ def notes_of(data: Experiment, slices: Answer | None) -> list[str]:
     name, choices = split_convention(data.definitions)
     return [
         f"{first}; {name} definitions{f' with {choices}' if choices else ''}", *others, *detectable_of(data),
-        *_bounds(data), *_seeds(data), *by_group, *_machine(data),
+        *_bounds(data), *_seeds(data), *by_group, *_machine(data), *_certificate(data),
         *general_caveats(data), *_caveats(data),
     ]  # fmt: skip
 
@@ -223,6 +226,23 @@ def _bounds(data: Experiment) -> list[str]:
     cells = [f"{kind} for {', '.join(labels)}" for kind, labels in kinds.items() if labels]
     which = f" ({'; '.join(cells)})" if cells else ""
     return [f"{' and '.join(_BOUNDS)}: the range of the difference over all grades of the unjudged items{which}"]
+
+
+def _certificate(data: Experiment) -> Iterator[str]:
+    """How many labels must be wrong before the first decided verdict falls, where that is quick to say."""
+    decided = next((of for of in data.differences if of.verdict in _COMPARATIVES), None)
+    if decided is None or data.origin is None or data.machine is not None:
+        return
+    measured = [result._measurement for name in (decided.baseline, decided.run) for result in data.paired.systems[name]]
+    if len(measured) > 2 or not all(each.has_lists for each in measured):
+        return
+    aligned = [each.aligned(each.plan(decided.metric)).ranked for each in measured]
+    if sum(int(each.truth_offsets[-1] + each.retrieved.sum()) for each in aligned) > _QUICK:
+        return
+    with suppress(InputError):
+        which = [decided.run] if len(data.differences) > 1 else []
+        which += [f"on {decided.metric}"] if len(data.labels) > 1 else []
+        yield f"{' '.join(which)}{': ' if which else ''}{decided.certificate().sentence}"
 
 
 def _machine(data: Experiment) -> Iterator[str]:
