@@ -23,6 +23,7 @@ from rankstone.errors import GatesError, InputError
 from rankstone.evaluate.result_file import is_result, read_result
 from rankstone.results.answer import Answer, number, signed
 from rankstone.results.definition import groups_in_order, summarize
+from rankstone.results.junit import JUnitCase, junit
 from rankstone.results.result import Result
 from rankstone.results.schema import stamp
 from rankstone.statistics.corrections import adjust
@@ -540,26 +541,9 @@ class CheckResult(Records[GateOutcome]):
 
     def to_junit(self) -> str:
         """JUnit XML for build servers: one test case per gate."""
-        from xml.etree import ElementTree
-
-        cases = [(outcome, self._effect(outcome)) for outcome in self]
-        failed = sum(verdict == FAILED for _, verdict in cases)
-        skipped = sum(verdict != FAILED and outcome.verdict != PASSED for outcome, verdict in cases)
-        counts = {"tests": str(len(cases)), "failures": str(failed), "errors": "0", "skipped": str(skipped)}
-        top = ElementTree.Element("testsuites", counts)
-        suite = ElementTree.SubElement(top, "testsuite", {"name": "rankstone check", **counts})
-        for outcome, verdict in cases:
-            names = {"classname": "gates", "name": _xml(f"{outcome.metric} {outcome.rule}")}
-            case = ElementTree.SubElement(suite, "testcase", names)
-            details = _xml("\n".join([outcome.sentence, *outcome.notes]))
-            if outcome.verdict == PASSED:
-                ElementTree.SubElement(case, "system-out").text = details
-            else:
-                kind = "failure" if verdict == FAILED else "skipped"
-                ElementTree.SubElement(case, kind, {"message": _xml(outcome.sentence)}).text = details
-        return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(top, encoding="unicode")
-
-
-def _xml(text: str) -> str:
-    """Text without the characters that XML does not allow."""
-    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+        cases = []
+        for outcome in self:
+            effect = "" if outcome.verdict == PASSED else "failure" if self._effect(outcome) == FAILED else "skipped"
+            details = "\n".join([outcome.sentence, *outcome.notes])
+            cases.append(JUnitCase("gates", f"{outcome.metric} {outcome.rule}", details, effect, outcome.sentence))
+        return junit("rankstone check", cases)

@@ -1,0 +1,369 @@
+"""`audit`: whose metric a function computes, how it differs from a convention, and which properties it breaks."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rankstone.align.alignment import Floats
+from rankstone.audit.audit_report import AuditReport, Finding
+from rankstone.audit.calling import Caller, caller_of
+from rankstone.audit.candidates import ANY, ERROR, Candidate, Change, Questionnaire
+from rankstone.audit.changes import NEEDS, changes_of, choices_of, trap_of, words_of
+from rankstone.audit.properties import Probe, Violation, mixed_ids, violations
+from rankstone.audit.questions import Question, pool, shrink
+from rankstone.audit.search import Search
+from rankstone.conventions.choices import CHOICES
+from rankstone.conventions.convention import find_convention
+from rankstone.conventions.plan import unread
+from rankstone.errors import InputError
+from rankstone.explain.sweep import changed, choice_of, differences, presets
+from rankstone.metrics.registry import Metric, parse_one
+from rankstone.results.definition import definition_of
+
+_CLEAR = 1e-6  # difference of an example's values
+
+
+def audit(
+    function: Callable[..., Any],
+    metric: str | Metric,
+    calling: str | Callable[[Any, Question], Any] = "lists",
+    *,
+    expect: str | None = None,
+    seconds: float = 1.0,
+    seed: int = 28,
+) -> AuditReport:
+    """Find out whose definition of a metric a function follows, and which properties it breaks.
+
+    The function is asked small questions, each chosen to split the definitions that are left: every convention that
+    has the metric, and conventions with changed choices or known defects.
+
+    Parameters
+    ----------
+    function : callable
+        The function; it returns a number.
+    metric : str or Metric
+        The metric that it computes: "ndcg@10".
+    calling : str or callable, default "lists"
+        How it is called: "lists", `f(ranked items, relevant items or {item: grade})`; "dicts", `f({query: {item:
+        grade}}, {query: {item: score}})`; "labels", `f(grades in ranked order)`; "arrays", `f(grades, scores)`; "trec
+        files", `f(path of the qrels, path of the run)`. A parameter such as `k` gets the cutoff. Else an adapter,
+        `adapter(function, question)`, that calls it with `question.truth` and `question.run`.
+    expect : str, optional
+        The convention that it should follow; the report compares it with this one, by default with "rankstone".
+    seconds : float, default 1.0
+        Time limit of one call.
+    seed : int, default 28
+        Random seed of the questions.
+
+    Returns
+    -------
+    AuditReport
+        With `convention`, `nearest`, `differences`, `findings` and `exit_code`.
+
+    Raises
+    ------
+    ValueError
+        If no convention has the metric, or the calling style is unknown.
+
+    Examples
+    --------
+    >>> def hits(ranked, relevant, k):
+    ...     return sum(item in relevant for item in ranked[:k]) / k
+    >>> report = rs.audit(hits, metric="precision@3", expect="trec_eval")
+    >>> report.findings[0].name
+    'a repeated item is credited each time'
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the function, and of questions without a relevant item
+        return _Audit(function, parse_one(metric, "audit one"), calling, expect, seconds, seed).report()
+
+
+class _Audit:
+    """One audit."""
+
+    def __init__(
+        self, function: Any, metric: Metric, calling: Any, expect: str | None, seconds: float, seed: int
+    ) -> None:
+        self.plans = presets(metric, {})
+        if metric.declaration.kind not in ("ranking", "count") or metric.declaration.reads != "ranking" or not self.plans:
+            raise InputError(f"audit asks about rankings and grades, which {metric} does not read")
+        self.expect = None if expect is None else find_convention(expect).name
+        if self.expect is not None and self.expect not in self.plans:
+            raise InputError(f"{self.expect} does not define {metric}")
+        self.metric, self.reference = metric, self.expect or "rankstone"
+        self.calling = calling if isinstance(calling, str) else "adapter"
+        self.caller = caller_of(function, calling, metric.k, seconds)
+        self.pool = pool(self.caller.form, self.caller.cutoffs, seed=seed)
+        by_top = bool(metric.declaration.all_queries(metric.declaration.defaults))
+        self.questionnaire = Questionnaire(self.pool, self.caller.form.scores, by_top)
+        self.candidates = {name: Candidate(name, plan) for name, plan in self.plans.items()}
+        self.changes = changes_of(metric, self.plans, self.caller.form)
+        self.search = self._searching(Caller.__call__.__get__(self.caller))
+
+    def _searching(self, ask: Callable[[Question], float], **options: Any) -> Search:
+        return Search(self.pool, self.questionnaire, self.changes, ask, list(self.candidates.values()), **options)
+
+    # -- the definition --------------------------------------------------------------------------------------
+
+    def identify(self) -> tuple[list[Candidate], list[str]]:
+        """The candidates of one class that agree with all answers, and remarks; empty if there are none."""
+        remarks: list[str] = []
+        search = self.search
+        winners = search.run()
+        if not winners:
+            tolerance, remark = self._precision()
+            if tolerance > search.tolerance:
+                remarks.append(remark)
+                search.tolerance = tolerance
+                winners = search.run()
+        if not winners and ERROR in search.asked.values():
+            search.lenient = True
+            winners = search.run()
+        return winners, remarks
+
+    def _precision(self) -> tuple[float, str]:
+        """The tolerance for single precision, or for values that are rounded to decimals."""
+        values = [value for at, value in self.search.asked.items()
+                  if math.isfinite(value) and len(self.pool[at].queries) == 1]  # fmt: skip
+        telling = [value for value in values if value * 64 != int(value * 64)]
+        if len(telling) < 3:
+            return 0.0, ""
+        if all(float(np.float32(value)) == value for value in values):
+            return 2e-6, "the values have single precision"
+        for digits in range(1, 8):
+            if all(abs(round(value, digits) - value) < 1e-12 for value in values):
+                return 0.500001 * 10.0**-digits, f"the values are rounded to {digits} decimals"
+        return 0.0, ""
+
+    # -- differences -----------------------------------------------------------------------------------------
+
+    def differences(self, winner: Candidate, reference: Candidate) -> Iterator[Finding]:
+        """Each choice of the winner that differs from the reference and matters, with its smallest example."""
+        metric = self.metric.name
+        for name in differences(winner.plan, reference.plan):
+            if name in unread(winner.plan) and name in unread(reference.plan):
+                continue
+            value, other = choice_of(winner.plan, name), choice_of(reference.plan, name)
+            if other == "error" and value != _ACCEPTED.get(name, "error"):
+                other = _ACCEPTED[name]
+            own = next((each for each in winner.changes if name in each.choices), None)
+            try:
+                plan = changed(winner.plan, {name: other})
+            except ValueError:
+                continue
+            without = replace(winner, plan=plan, changes=tuple(each for each in winner.changes if each is not own))
+            trap = trap_of(metric, {name: value})
+            bundle = own is not None and (len(own.choices) > 1 or own.name.partition("=")[0] != name)
+            words = "" if bundle else words_of(self.metric, name, value)
+            label = str(own) if bundle else trap or words
+            yield from self._example(
+                winner, without, reference, label, "defect" if trap or bundle else "difference",
+                "" if bundle else f"{name}={value!r}, {reference.convention}: {other!r}", name,
+            )  # fmt: skip
+        for change in winner.changes:
+            if change.choices and change.side == "both":
+                continue
+            without = replace(winner, changes=tuple(each for each in winner.changes if each is not change))
+            label = trap_of(metric, change.choices)
+            yield from self._example(winner, without, reference, f"{label}: {change}" if label else str(change),
+                                     "defect", "", change.name)  # fmt: skip
+
+    def _example(
+        self, winner: Candidate, without: Candidate, reference: Candidate, name: str, kind: str, detail: str, choice: str
+    ) -> Iterator[Finding]:
+        """The difference with the smallest question that shows it; nothing if no question does."""
+        one, other = self.search.row(winner), self.search.row(without)
+        places = np.flatnonzero(_unlike(one, other))
+        if not len(places):
+            return
+
+        def differs(question: Question) -> bool:
+            first, second = self.values([winner, without], question)
+            return bool(_unlike(np.array([first]), np.array([second]))[0])
+
+        start = min((self.pool[at] for at in places), key=lambda question: question.size)
+        question = shrink(start, differs, self.fit, 120)
+        yield self._finding(name, kind, question, [winner, without, reference], detail, choice)
+
+    def _finding(
+        self, name: str, kind: str, question: Question, others: Sequence[Candidate], detail: str = "", choice: str = ""
+    ) -> Finding:
+        values = self._leading(question, others)
+        return Finding(name, kind, question, self.caller(question), None, values, detail, False, choice)
+
+    def _leading(self, question: Question, others: Sequence[Candidate]) -> dict[str, float]:
+        """Values of definitions by name, the changed ones as a whole."""
+        named = {str(each): each for each in others}
+        return dict(zip(named, self.values(list(named.values()), question), strict=True))
+
+    def values(self, candidates: Sequence[Candidate], question: Question) -> list[float]:
+        """Values of one question."""
+        questionnaire = Questionnaire([question], *self.questionnaire.settings)
+        return [float(questionnaire.values(each)[0]) for each in candidates]
+
+    def fit(self, question: Question) -> Question:
+        """The question as it can be asked."""
+        k = question.k if question.k in self.caller.cutoffs else self.metric.k
+        return self.caller.form.fit(question._replace(k=k))
+
+    # -- the report ------------------------------------------------------------------------------------------
+
+    def report(self) -> AuditReport:
+        """Identify, compare and check."""
+        winners, remarks = self.identify()
+        search, asked = self.search, len(self.search.asked) + len(self.search.refused)
+        reference = self.candidates[self.reference]
+        best = winners[0] if winners else self._nearest()
+        plain = next((each for each in winners if each.convention == self.expect and not each.changes), None)
+        best = plain or best
+        same = [each.convention for each in winners if not each.changes and each is not best]
+        places = list(search.asked)
+        agreement = 1.0 if winners else float(search.agreement(search.row(best)[places], places).mean())
+        found = list(self.differences(best, reference))
+        if not winners:
+            found.insert(0, self._unexplained(best))
+        probe = Probe(self.caller, self.metric.declaration)
+        broken = [self._violation(each, [best, reference]) for each in violations(
+            probe, [self.pool[at] for at in places], self.fit)]  # fmt: skip
+        broken += [*self._modified(), *self._unstable()]
+        mixed = mixed_ids(probe)
+        if mixed is not None and not math.isnan(mixed[1]):
+            remarks.append(f"ids 1 and '1' are {'the same item' if mixed[0] == mixed[1] else 'different items'}")
+        defects = [each for each in found if each.kind == "defect"]
+        if self.expect is not None and plain is not None:
+            broken = [replace(each, is_expected=each.is_expected or self._expected(each)) for each in broken]
+        return AuditReport(
+            str(self.metric), self.calling, best.convention if winners and not best.changes else None,
+            tuple(dict.fromkeys(same)), str(best), tuple(map(str, best.changes)), agreement, self.expect or "",
+            self.reference, self._disagreement(winners, reference), tuple(found), (*defects, *broken),
+            self._undetermined(best) if winners else {}, tuple(remarks), asked, self.caller.calls,
+            self._definition(best),
+        )  # fmt: skip
+
+    def _nearest(self) -> Candidate:
+        ranked = self.search.ranked([*self.search.presets, *(each for _, each in self.search.tops)])
+        return ranked[0][1]
+
+    def _definition(self, best: Candidate) -> str:
+        convention = find_convention(best.convention)
+        choices = {f"{self.metric.name}_{name}" if name in best.plan.arguments else name: value
+                   for change in best.changes if change.side == "both" for name, value in change.choices.items()
+                   if name != "discount" or value != "log2(rank+2)"}  # fmt: skip
+        try:
+            return definition_of(best.plan, convention.with_choices(**choices)).cite
+        except (ValueError, KeyError, TypeError):
+            return ""
+
+    def _unexplained(self, best: Candidate) -> Finding:
+        """The smallest question on which the function differs from the nearest definition."""
+        search = self.search
+
+        def differs(question: Question) -> bool:
+            answer, value = self.caller(question), self.values([best], question)[0]
+            return value != ANY and not self._alike(answer, value)
+
+        wrong = [at for at, answer in search.asked.items()
+                 if not self._alike(answer, float(search.row(best)[at])) and search.row(best)[at] != ANY]  # fmt: skip
+        numbers = [at for at in wrong if search.asked[at] != ERROR] or wrong
+        if not numbers:
+            return Finding("no convention has these values", "defect")
+        question = shrink(min((self.pool[at] for at in numbers), key=lambda each: each.size), differs, self.fit)
+        return self._finding("no definition has these values", "defect", question, [best, *self._others(question, best)])
+
+    def _others(self, question: Question, best: Candidate) -> list[Candidate]:
+        return [self.candidates[name] for name in dict.fromkeys((self.reference, *list(self.candidates)[:2]))]
+
+    def _alike(self, answer: float, value: float) -> bool:
+        if math.isnan(answer) or math.isnan(value) or not math.isfinite(answer):
+            return answer == value or (math.isnan(answer) and math.isnan(value)) or (
+                self.search.lenient and answer == ERROR
+            )
+        return abs(answer - value) <= max(self.search.tolerance, 1e-9) * max(1.0, abs(value))
+
+    def _violation(self, violation: Violation, others: Sequence[Candidate]) -> Finding:
+        """A broken property; expected if the definition has the same values there."""
+        kind, question = violation.property.kind, violation.question
+        values = self._leading(question, others)
+        other = violation.values[1] if len(violation.values) > 1 else None
+        return Finding(
+            violation.property.name, "property", question, violation.values[0], other, values, violation.error,
+            kind == "value" and all(self._alike(violation.values[0], value) for value in values.values()),
+        )  # fmt: skip
+
+    def _expected(self, finding: Finding) -> bool:
+        """Whether the expected convention breaks the property in the same way."""
+        if finding.question is None or finding.other is None and finding.kind != "property":
+            return False
+        value = finding.values.get(self.reference, math.nan)
+        return finding.name not in _NEVER_EXPECTED and self._alike(finding.value, value)
+
+    def _modified(self) -> Iterator[Finding]:
+        if (question := self.caller.modified) is not None:
+
+            def modifies(smaller: Question) -> bool:
+                self.caller.modified = None
+                self.caller(smaller)
+                return self.caller.modified is not None
+
+            question = shrink(question, modifies, self.fit)
+            yield Finding("the input is modified", "property", question, self.caller(question))
+
+    def _unstable(self) -> Iterator[Finding]:
+        """Questions asked again, whose value is another one now."""
+        search = self.search
+        again = sorted(search.asked, key=lambda at: self.pool[at].size)[:30]
+        for at in again:
+            value = self.caller(self.pool[at])
+            if not self._alike(value, search.asked[at]) and ERROR not in (value, search.asked[at]):
+                yield Finding("depends on earlier calls", "property", self.pool[at], search.asked[at], value)
+                return
+
+    def _disagreement(self, winners: Sequence[Candidate], reference: Candidate) -> float:
+        """Share of questions on which the function, or the definition that it follows, differs from the reference."""
+        row = self.search.row(reference)
+        if winners:
+            return float(_unlike(self.search.row(winners[0]), row).mean())
+        answers = list(self.search.asked.items())
+        return float(np.mean([not self._alike(answer, float(row[at])) for at, answer in answers])) if answers else 0.0
+
+    def _undetermined(self, best: Candidate) -> dict[str, tuple[str, ...]]:
+        """Choices that no question of this calling style depends on, by the reason."""
+        out: dict[str, list[str]] = {}
+        form, options = self.caller.form, choices_of(self.metric, self.plans, self.caller.form)
+        names = [*CHOICES, *self.metric.declaration.defaults]
+        for name in names:
+            if name in unread(best.plan) or name == "default_k" or name in dict(self.metric.params):
+                continue
+            if name not in options and name in NEEDS:
+                out.setdefault(NEEDS[name][1], []).append(name)
+                continue
+            rows = []
+            for value in options.get(name, ()):
+                other = best.with_change(Change(name, choices={name: value}))
+                if other is not None:
+                    rows.append(self.search.row(other))
+            row = self.search.row(best)
+            if rows and not any(_unlike(row, other).any() for other in rows):
+                out.setdefault("no question depends on it", []).append(name)
+        del form
+        return {reason: tuple(names) for reason, names in out.items()}
+
+
+_ACCEPTED = {"duplicates": "once", "truth_duplicates": "first"}  # compared with where the reference refuses the data
+_NEVER_EXPECTED = frozenset(
+    ("the input is modified", "not deterministic", "depends on earlier calls",
+     "depends on names of queries or items, or on earlier calls", "takes too long")
+)  # fmt: skip
+
+
+def _unlike(one: Floats, other: Floats) -> Any:
+    """Where two rows of values differ clearly."""
+    with np.errstate(invalid="ignore"):
+        far = ~(np.abs(one - other) <= _CLEAR) & (one != other) & ~(np.isnan(one) & np.isnan(other))
+    return far & (one != ANY) & (other != ANY)
