@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from rankstone.explain.sweep import changed, choice_of, differences, presets
 from rankstone.metrics.registry import Metric, parse_one
 from rankstone.results.definition import definition_of
 
+_CHECKED = 150  # questions by which properties are checked
 _CLEAR = 1e-6  # difference of an example's values
 
 
@@ -113,18 +114,23 @@ class _Audit:
 
     def identify(self) -> tuple[list[Candidate], list[str]]:
         """The candidates of one class that agree with all answers, and remarks; empty if there are none."""
-        remarks: list[str] = []
-        search = self.search
-        winners = search.run()
-        if not winners:
-            tolerance, remark = self._precision()
-            if tolerance > search.tolerance:
-                remarks.append(remark)
-                search.tolerance = tolerance
-                winners = search.run()
-        if not winners and ERROR in search.asked.values():
-            search.lenient = True
-            winners = search.run()
+        search, remarks = self.search, list[str]()
+        if winners := search.run([0]):
+            return winners, remarks
+        tolerance, remark = self._precision()
+        for depths in ([0], [1, 2, 3]):
+            if ERROR in search.asked.values():
+                search.lenient = True
+                winners = search.run(depths)
+            elif depths[0]:
+                winners = search.run(depths)
+            if not winners and tolerance > search.tolerance:
+                tolerance, search.tolerance = search.tolerance, tolerance
+                winners = search.run(depths)
+                remarks = [remark] if winners else []
+                tolerance, search.tolerance = (tolerance, search.tolerance) if winners else (search.tolerance, tolerance)
+            if winners:
+                break
         return winners, remarks
 
     def _precision(self) -> tuple[float, str]:
@@ -189,18 +195,19 @@ class _Audit:
 
         start = min((self.pool[at] for at in places), key=lambda question: question.size)
         question = shrink(start, differs, self.fit, 120)
-        yield self._finding(name, kind, question, [winner, without, reference], detail, choice)
+        others = {str(winner): winner, f"without {name}": without, reference.convention: reference}
+        yield self._finding(name, kind, question, others, detail, choice)
 
     def _finding(
-        self, name: str, kind: str, question: Question, others: Sequence[Candidate], detail: str = "", choice: str = ""
-    ) -> Finding:
+        self, name: str, kind: str, question: Question, others: Mapping[str, Candidate], detail: str = "",
+        choice: str = "",
+    ) -> Finding:  # fmt: skip
         values = self._leading(question, others)
         return Finding(name, kind, question, self.caller(question), None, values, detail, False, choice)
 
-    def _leading(self, question: Question, others: Sequence[Candidate]) -> dict[str, float]:
-        """Values of definitions by name, the changed ones as a whole."""
-        named = {str(each): each for each in others}
-        return dict(zip(named, self.values(list(named.values()), question), strict=True))
+    def _leading(self, question: Question, others: Mapping[str, Candidate]) -> dict[str, float]:
+        """Values of definitions by name."""
+        return dict(zip(others, self.values(list(others.values()), question), strict=True))
 
     def values(self, candidates: Sequence[Candidate], question: Question) -> list[float]:
         """Values of one question."""
@@ -229,8 +236,7 @@ class _Audit:
         if not winners:
             found.insert(0, self._unexplained(best))
         probe = Probe(self.caller, self.metric.declaration)
-        broken = [self._violation(each, [best, reference]) for each in violations(
-            probe, [self.pool[at] for at in places], self.fit)]  # fmt: skip
+        broken = [self._violation(each, self._others(best)) for each in violations(probe, self._checked(), self.fit)]  # fmt: skip
         broken += [*self._modified(), *self._unstable()]
         mixed = mixed_ids(probe)
         if mixed is not None and not math.isnan(mixed[1]):
@@ -245,6 +251,11 @@ class _Audit:
             self._undetermined(best) if winners else {}, tuple(remarks), asked, self.caller.calls,
             self._definition(best),
         )  # fmt: skip
+
+    def _checked(self) -> list[Question]:
+        """The questions by which properties are checked."""
+        places = [*self.search.asked, *(at for at in self.search.spread() if at not in self.search.asked)]
+        return [self.pool[at] for at in places[:_CHECKED]]
 
     def _nearest(self) -> Candidate:
         ranked = self.search.ranked([*self.search.presets, *(each for _, each in self.search.tops)])
@@ -274,10 +285,12 @@ class _Audit:
         if not numbers:
             return Finding("no convention has these values", "defect")
         question = shrink(min((self.pool[at] for at in numbers), key=lambda each: each.size), differs, self.fit)
-        return self._finding("no definition has these values", "defect", question, [best, *self._others(question, best)])
+        return self._finding("no definition has these values", "defect", question, self._others(best))
 
-    def _others(self, question: Question, best: Candidate) -> list[Candidate]:
-        return [self.candidates[name] for name in dict.fromkeys((self.reference, *list(self.candidates)[:2]))]
+    def _others(self, best: Candidate) -> dict[str, Candidate]:
+        """The leading definitions by name."""
+        names = dict.fromkeys((self.reference, *list(self.candidates)[:2]))
+        return {str(best): best, **{name: self.candidates[name] for name in names}}
 
     def _alike(self, answer: float, value: float) -> bool:
         if math.isnan(answer) or math.isnan(value) or not math.isfinite(answer):
@@ -286,7 +299,7 @@ class _Audit:
             )
         return abs(answer - value) <= max(self.search.tolerance, 1e-9) * max(1.0, abs(value))
 
-    def _violation(self, violation: Violation, others: Sequence[Candidate]) -> Finding:
+    def _violation(self, violation: Violation, others: Mapping[str, Candidate]) -> Finding:
         """A broken property; expected if the definition has the same values there."""
         kind, question = violation.property.kind, violation.question
         values = self._leading(question, others)

@@ -7,7 +7,7 @@ changes the question before the metric is computed, for the list, for the ideal 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -16,17 +16,17 @@ import numpy as np
 
 from rankstone.align.alignment import Floats
 from rankstone.audit.questions import Query, Question
-from rankstone.conventions.choices import CHOICES
-from rankstone.conventions.plan import Plan, make_plan, unread
+from rankstone.conventions.plan import Plan, make_plan
 from rankstone.data.dicts import Dicts
 from rankstone.errors import InputError
 from rankstone.evaluate.means import mean_from, shares_of
-from rankstone.explain.sweep import Sweep, changed, choice_of, options_of
+from rankstone.explain.sweep import Sweep, changed, choice_of
 from rankstone.metrics.registry import ByName, Metric
 
 ERROR = -math.inf  # the value of a question that is refused
 ANY = math.inf  # a value that is not determined
 _ERRORS = (ValueError, TypeError)
+_PER_QUERY = ("undefined", "no_relevant", "empty_list")  # choices that can refuse a query
 
 Side: TypeAlias = Literal["both", "list", "ideal"]
 Transform: TypeAlias = Callable[[Query, Plan], Query]
@@ -150,11 +150,16 @@ class Questionnaire:
         for k, groups in self._groups.items():
             try:
                 plan = plan_at(k)
+                refused = {name: "nan" for name in _PER_QUERY if plan.choices[name] == "error"}
+                plan = changed(plan, refused) if refused else plan
             except _ERRORS:
                 out[[at for group in groups for at, _ in group]] = ANY
                 continue
             for group in groups:
                 self._fill(out, tuple(group), plan, mean)
+                if refused:
+                    values = out[[at for at, _ in group]]
+                    out[[at for at, _ in group]] = np.where(np.isnan(values), ERROR, values)
         return out
 
     @cached_property
@@ -235,11 +240,9 @@ def _key(query: Query, by_top_grade: bool) -> tuple[Any, ...]:
     """Questions of one key are refused, or not, by the same choices in most cases."""
     truth, run = query.truth or (), query.run or ()
     kinds = {type(item) for rows in query for item, _ in rows or ()}
-    return (
-        str in kinds, int in kinds, len(dict(truth)) < len(truth), len(dict(run)) < len(run),
-        any(grade < 0 for _, grade in truth), not any(grade > 0 for _, grade in truth), not truth, not run,
-        max((grade for _, grade in truth), default=0.0) if by_top_grade else 0,
-    )  # fmt: skip
+    repeats = any(len(dict(rows)) < len(rows) for rows in (truth, run))
+    top = max((grade for _, grade in truth), default=0.0) if by_top_grade else 0
+    return str in kinds, int in kinds, repeats, any(grade < 0 for _, grade in truth), not truth or not run, top
 
 
 def _means(plan: Plan, result: Any) -> Any:

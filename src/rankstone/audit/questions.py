@@ -155,11 +155,11 @@ _IDS: dict[str, Callable[[int], Any]] = {
 _EDGES = ("repeats", "judged twice", "empty list", "empty truth", "missing", "nothing returned is judged")
 
 
-def pool(form: Form, cutoffs: Sequence[int | None], count: int = 900, seed: int = 28) -> list[Question]:
+def pool(form: Form, cutoffs: Sequence[int | None], count: int = 700, seed: int = 28) -> list[Question]:
     """Different questions that a calling style can express; most have one special feature, some several."""
     rng, out = random.Random(seed), {}
     for at in range(count):
-        question = _drawn(rng, cutoffs[at % len(cutoffs)], 3 if form.several and at % 5 == 0 else 1)
+        question = _drawn(rng, cutoffs[at % len(cutoffs)], 3 if form.several and at % 12 == 0 else 1)
         out[form.fit(question)] = None
     return list(out)
 

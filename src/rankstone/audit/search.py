@@ -15,7 +15,7 @@ from rankstone.audit.questions import Question
 _SCORED = 60  # candidates by which questions are chosen
 _BATTERY = 40  # questions of all kinds before definitions with two changes are tried
 _BEAM = 8  # definitions that are changed further
-_CONFIRMED = 25  # questions that confirm an answer
+_CONFIRMED = 40  # questions that confirm an answer
 _MOST = 400  # questions before the search ends
 
 
@@ -71,27 +71,30 @@ class Search:
         with np.errstate(invalid="ignore"):
             close = np.abs(values - answers) <= self.tolerance * np.maximum(1.0, np.abs(values))
             alike = (np.isnan(values) & np.isnan(answers)) | (values == answers) | (close & np.isfinite(values))
-        alike |= values == ANY
+        free = values == ANY
+        if free.sum() > 10 and free.mean() > 0.5:  # it says too little
+            return np.zeros(len(values), dtype=bool)
+        alike |= free
         return alike | (answers == ERROR) if self.lenient else alike
 
     def consistent(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Those that agree with every answer."""
         places = list(self.asked)
-        return [each for each in candidates if self.agreement(self.row(each)[places], places).all()]
+        return [each for each in candidates if self.agreement(self.small(each, places), places).all()]
 
-    def run(self) -> list[Candidate]:
-        """The candidates that agree with every answer, those of one class; empty if none is left."""
-        remaining = self.narrow(list(self.presets))
-        for depth in range(4):
+    def run(self, depths: Sequence[int]) -> list[Candidate]:
+        """The candidates that agree with every answer, those of one class; empty if there are none.
+
+        depths: numbers of changes that are tried.
+        """
+        for depth in depths:
+            if depth and len(self.asked) < _MOST:
+                self.battery()
+            remaining = self.narrow(self.presets if depth == 0 else self.deeper(depth))
             while remaining:
-                confirmed = self.confirm(remaining)
-                if confirmed:
+                if confirmed := self.confirm(remaining):
                     return confirmed
                 remaining = self.consistent(self.presets)
-            self.battery()
-            if depth == 3 or len(self.asked) >= _MOST:
-                return []
-            remaining = self.narrow(self.deeper(depth))
         return []
 
     def confirm(self, remaining: Sequence[Candidate]) -> list[Candidate]:
@@ -186,8 +189,8 @@ class Search:
 
     def deeper(self, depth: int) -> list[Candidate]:
         """Definitions with one more change than the best of the last step that agree with every answer."""
-        self.tops = self.ranked(self.presets if depth == 0 else [each for _, each in self.tops])
-        bases = [each for _, each in self.tops[: _BEAM * (3 if depth == 0 else 1)]]
+        self.tops = self.ranked(self.presets if depth == 1 else [each for _, each in self.tops])
+        bases = [each for _, each in self.tops[: _BEAM * (3 if depth == 1 else 1)]]
         near = self.neighbours(bases)
         places = list(self.asked)
         alive = [each for each in near if self.agreement(self.small(each, places), places).all()]
