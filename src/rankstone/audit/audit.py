@@ -14,7 +14,7 @@ from rankstone.align.alignment import Floats
 from rankstone.audit.audit_report import AuditReport, Finding
 from rankstone.audit.calling import Caller, caller_of
 from rankstone.audit.candidates import ANY, ERROR, Candidate, Change, Questionnaire
-from rankstone.audit.changes import NEEDS, changes_of, choices_of, trap_of, words_of
+from rankstone.audit.changes import NEEDS, changes_of, choices_of, extensions, trap_of, words_of
 from rankstone.audit.properties import Probe, Violation, mixed_ids, violations
 from rankstone.audit.questions import Question, pool, shrink
 from rankstone.audit.search import Search
@@ -27,7 +27,8 @@ from rankstone.metrics.registry import Metric, parse_one
 from rankstone.results.definition import definition_of
 
 _CHECKED = 150  # questions by which properties are checked
-_CLEAR = 1e-6  # difference of an example's values
+_CLEAR = 1e-6  # difference of values that are not the same
+_LARGE = 0.002  # difference of an example's values, where there is such an example
 
 
 def audit(
@@ -108,7 +109,9 @@ class _Audit:
         self.search = self._searching(Caller.__call__.__get__(self.caller))
 
     def _searching(self, ask: Callable[[Question], float], **options: Any) -> Search:
-        return Search(self.pool, self.questionnaire, self.changes, ask, list(self.candidates.values()), **options)
+        plain = list(self.candidates.values())
+        more = [each for candidate in plain for each in extensions(candidate, self.caller.form)]
+        return Search(self.pool, self.questionnaire, self.changes, ask, [*plain, *more], **options)
 
     # -- the definition --------------------------------------------------------------------------------------
 
@@ -189,11 +192,15 @@ class _Audit:
         if not len(places):
             return
 
+        finite = [at for at in places if np.isfinite([one[at], other[at]]).all() and abs(one[at] - other[at]) > _LARGE]
+
         def differs(question: Question) -> bool:
             first, second = self.values([winner, without], question)
-            return bool(_unlike(np.array([first]), np.array([second]))[0])
+            if finite:
+                return math.isfinite(first) and math.isfinite(second) and abs(first - second) > _LARGE
+            return bool(question.items and _unlike(np.array([first]), np.array([second]))[0])
 
-        start = min((self.pool[at] for at in places), key=lambda question: question.size)
+        start = min((self.pool[at] for at in finite or places), key=lambda question: question.size)
         question = shrink(start, differs, self.fit, 120)
         others = {str(winner): winner, f"without {name}": without, reference.convention: reference}
         yield self._finding(name, kind, question, others, detail, choice)
@@ -227,9 +234,9 @@ class _Audit:
         search, asked = self.search, len(self.search.asked) + len(self.search.refused)
         reference = self.candidates[self.reference]
         best = winners[0] if winners else self._nearest()
-        plain = next((each for each in winners if each.convention == self.expect and not each.changes), None)
+        plain = next((each for each in winners if each.convention == self.expect and each.is_extension), None)
         best = plain or best
-        same = [each.convention for each in winners if not each.changes and each is not best]
+        same = [each.convention for each in winners if each.is_extension and each.convention != best.convention]
         places = list(search.asked)
         agreement = 1.0 if winners else float(search.agreement(search.row(best)[places], places).mean())
         found = list(self.differences(best, reference))
@@ -238,14 +245,14 @@ class _Audit:
         probe = Probe(self.caller, self.metric.declaration)
         broken = [self._violation(each, self._others(best)) for each in violations(probe, self._checked(), self.fit)]  # fmt: skip
         broken += [*self._modified(), *self._unstable()]
-        mixed = mixed_ids(probe)
-        if mixed is not None and not math.isnan(mixed[1]):
-            remarks.append(f"ids 1 and '1' are {'the same item' if mixed[0] == mixed[1] else 'different items'}")
+        mixed = self._mixed(probe)
+        if mixed is not None and mixed.other == mixed.value:
+            broken.append(mixed)
         defects = [each for each in found if each.kind == "defect"]
         if self.expect is not None and plain is not None:
             broken = [replace(each, is_expected=each.is_expected or self._expected(each)) for each in broken]
         return AuditReport(
-            str(self.metric), self.calling, best.convention if winners and not best.changes else None,
+            str(self.metric), self.calling, best.convention if winners and best.is_extension else None,
             tuple(dict.fromkeys(same)), str(best), tuple(map(str, best.changes)), agreement, self.expect or "",
             self.reference, self._disagreement(winners, reference), tuple(found), (*defects, *broken),
             self._undetermined(best) if winners else {}, tuple(remarks), asked, self.caller.calls,
@@ -315,6 +322,13 @@ class _Audit:
             return False
         value = finding.values.get(self.reference, math.nan)
         return finding.name not in _NEVER_EXPECTED and self._alike(finding.value, value)
+
+    def _mixed(self, probe: Probe) -> Finding | None:
+        """Ids 1 and "1" on the two sides, which may be one item."""
+        question, values = mixed_ids(probe)
+        if question is None or values[0] == 0:
+            return None
+        return Finding("ids 1 and '1' are the same item", "defect", question, values[1], values[0])
 
     def _modified(self) -> Iterator[Finding]:
         if (question := self.caller.modified) is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -45,6 +45,7 @@ class Change:
     swap: str = ""  # the metric whose numerator, or value, it is
     value: Callable[[float], float] | None = None  # of the value
     mean: Callable[[list[float]], float] | None = None  # of the values of several queries
+    extends: bool = False  # it says what to do with data that is refused otherwise
 
     def plan(self, plan: Plan) -> Plan:
         """The plan with the change."""
@@ -81,13 +82,21 @@ class Candidate:
             names = set(change.choices)
             if any(names & set(other.choices) and other.side == "both" for other in self.changes):
                 return None
-        if change in self.changes or sum(each.side != "both" for each in (*self.changes, change)) > 1:
+        every = (*self.changes, change)
+        if change in self.changes or sum(each.side != "both" for each in every) > 1:
+            return None
+        if sum(each.value is not None or each.mean is not None for each in every) > 1:
             return None
         try:
             plan = change.plan(self.plan) if change.side == "both" and change.choices and not change.swap else self.plan
         except _ERRORS:
             return None
         return Candidate(self.convention, plan, (*self.changes, change))
+
+    @property
+    def is_extension(self) -> bool:
+        """Whether the changes only say what to do with data that the convention refuses."""
+        return all(change.extends for change in self.changes)
 
     def __str__(self) -> str:
         return self.convention + (f" with {', '.join(map(str, self.changes))}" if self.changes else "")
@@ -139,7 +148,7 @@ class Questionnaire:
         if key not in self._changed:
             questions = self.questions
             for transform in data:
-                questions = [question.map(lambda query: transform(query, plan)) for question in questions]  # noqa: B023
+                questions = [question.map(partial(transform, plan=_at(plan, question.k))) for question in questions]
             self._changed[key] = Questionnaire(questions, self._scores, self._by_top)
         return self._changed[key]
 
@@ -200,9 +209,6 @@ class Questionnaire:
         for k, groups in self._groups.items():
             for group in groups:
                 indices = [at for at, _ in group]
-                if group[0][1] > 1:  # not determined: rounding and the policies for empty queries come before the mean
-                    out[indices] = ANY
-                    continue
                 try:
                     tops, bottoms = (
                         getattr(questions._sweep(tuple(group)).outcome(plan_at(k)).ratio, name)
@@ -211,12 +217,23 @@ class Questionnaire:
                 except _ERRORS:
                     out[indices] = ANY
                     continue
-                tops, bottoms = (np.broadcast_to(side, (len(indices),)) for side in (tops, bottoms))
+                own = np.atleast_1d(self._values_per_query(tuple(group), plain.plan, k))
+                tops, bottoms = (np.broadcast_to(side, own.shape) for side in (tops, bottoms))
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    values = np.where(bottoms != 0, tops / bottoms, ANY)
-                own = out[indices]
-                out[indices] = np.where(np.isnan(own) | (own == ERROR) | ((values == ANY) & (tops == 0)), own, values)
+                    values = np.where((bottoms != 0) & ~np.isnan(own), tops / bottoms, np.where(tops == 0, own, ANY))
+                if group[0][1] == 1:
+                    out[indices] = np.where(np.isnan(own) | (out[indices] == ERROR), out[indices], values)
+                elif not np.array_equal(values, own, equal_nan=True):  # a rule for empty queries may come before the mean
+                    plain_mean = plain.plan.averaging.plain and plain.plan.choices["digits"] is None
+                    out[indices] = np.nanmean(values) if plain_mean and not (values == ANY).any() else ANY
         return out
+
+    def _values_per_query(self, group: tuple[tuple[int, int], ...], plan: Plan, k: int | None) -> Floats:
+        """Values of the queries of a group; NaN where a query is refused or not averaged."""
+        try:
+            return self._sweep(group).outcome(_at(plan, k)).values
+        except _ERRORS:
+            return np.full(sum(queries for _, queries in group), math.nan)
 
     def _sweep(self, group: tuple[tuple[int, int], ...]) -> Sweep:
         if group not in self._sweeps:

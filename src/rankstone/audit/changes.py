@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
-from rankstone.audit.candidates import Change
+from rankstone.audit.candidates import Candidate, Change
 from rankstone.audit.questions import Form, Query
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.plan import Plan
@@ -27,7 +28,8 @@ def _whole_grades(query: Query, plan: Plan) -> Query:
 def _last_relevant(query: Query, plan: Plan) -> Query:
     """Of the relevant items that were returned, only the last is relevant."""
     grades, k = dict(query.truth or ()), plan.metric.k
-    ordered = [item for item, _ in sorted(query.run or (), key=lambda row: -row[1])][:k]
+    rows = [item for item, _ in sorted(query.run or (), key=lambda row: -row[1])][:k]
+    ordered = list(dict.fromkeys(rows))
     hits = {item for item in ordered if item in grades and plan.relevance.reached(grades[item])}
     last = next((item for item in reversed(ordered) if item in hits), None)
     return query._replace(truth=query.truth and tuple(row for row in query.truth if row[0] not in hits - {last}))
@@ -61,9 +63,14 @@ def _positive_on_both_sides(query: Query, plan: Plan) -> Query:
     )
 
 
-def _of_hits(values: list[float]) -> float:
-    hits = [value for value in values if value > 0]
-    return sum(hits) / len(hits) if hits else math.inf
+def _of_hits(none: float) -> Any:
+    """The mean of the values above 0."""
+
+    def mean(values: list[float]) -> float:
+        hits = [value for value in values if value > 0]
+        return sum(hits) / len(hits) if hits else none
+
+    return mean
 
 
 def _rank(shift: int) -> Any:
@@ -108,7 +115,7 @@ DEFECTS: tuple[Change, ...] = (
     Change("counts hits", ("hit_rate",), side="list", swap="precision"),
     Change("items with a score of 0 or less are dropped", data=_positive_only),
     Change("rows with a score of 0 or less are dropped", data=_positive_on_both_sides),
-    Change("queries without a hit are left out of the mean", mean=_of_hits),
+    *(Change("queries without a hit are left out of the mean", mean=_of_hits(none)) for none in (0.0, math.inf)),
 )  # fmt: skip
 
 
@@ -165,6 +172,19 @@ def changes_of(metric: Metric, plans: Mapping[str, Plan], form: Form) -> list[Ch
     ]  # fmt: skip
     defects = [change for change in DEFECTS if not change.metrics or metric.name in change.metrics]
     return [*single, *defects, *sided]
+
+
+def extensions(candidate: Candidate, form: Form) -> Iterator[Candidate]:
+    """The definition with rules for repeated items, where it refuses these and the calling style has them."""
+    runs, truths = candidate.plan.choices["duplicates"], candidate.plan.choices["truth_duplicates"]
+    of_run = ("once", "count", "first") if form.repeats and runs == "error" else ()
+    of_truth = ("first", "count") if form.repeats and not form.grades and truths == "error" else ()
+    for names in product(of_run or (runs,), of_truth or (truths,)):
+        choices = {name: value for name, value, before in zip(
+            ("duplicates", "truth_duplicates"), names, (runs, truths), strict=True) if value != before}  # fmt: skip
+        name = ", ".join(f"{name}={value!r}" for name, value in choices.items())
+        if choices and (extended := candidate.with_change(Change(name, choices=choices, extends=True))):
+            yield extended
 
 
 class Trap(NamedTuple):

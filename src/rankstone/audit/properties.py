@@ -152,15 +152,13 @@ def _numbers_never_match(probe: Probe, question: Question) -> tuple[float, ...] 
     return _differ(probe.value(named(str)), probe.value(named(int)))
 
 
-def mixed_ids(probe: Probe) -> tuple[float, float] | None:
-    """The values with ids 1 and "1" on both sides and on one each; None where a style cannot pass both."""
+def mixed_ids(probe: Probe) -> tuple[Question | None, tuple[float, float]]:
+    """A question with id 1 on one side and "1" on the other, its value, and that with one id; None if it cannot be asked."""
     if probe.ask.form.text or not probe.ask.form.unjudged:
-        return None
+        return None, (0.0, 0.0)
     k = max((k for k in probe.ask.cutoffs if k is not None), default=None)
-    same, mixed = (
-        Question((Query(((item, 1.0),), (("1", 1.0),)),), k) for item in ("1", 1)
-    )  # fmt: skip
-    return probe.value(same), probe.value(mixed)
+    same, mixed = (Question((Query(((item, 1.0),), (("1", 1.0),)),), k) for item in ("1", 1))
+    return mixed, (probe.value(same), probe.value(mixed))
 
 
 PROPERTIES: tuple[Property, ...] = (

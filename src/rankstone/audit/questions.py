@@ -159,7 +159,7 @@ def pool(form: Form, cutoffs: Sequence[int | None], count: int = 700, seed: int 
     """Different questions that a calling style can express; most have one special feature, some several."""
     rng, out = random.Random(seed), {}
     for at in range(count):
-        question = _drawn(rng, cutoffs[at % len(cutoffs)], 3 if form.several and at % 12 == 0 else 1)
+        question = _drawn(rng, rng.choice(cutoffs), 3 if form.several and at % 12 == 0 else 1)
         out[form.fit(question)] = None
     return list(out)
 

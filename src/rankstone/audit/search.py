@@ -136,7 +136,7 @@ class Search:
         weights = np.array([(0.25 if each.changes else 1.0) / (1 + at) ** 0.5 for at, each in enumerate(most)])
         weights /= weights.sum()
         matrix = np.array([self.row(each) for each in most])
-        matrix = np.where(matrix == ANY, matrix[0], matrix)  # which splits nothing
+        matrix = np.where((matrix == ANY) | (matrix[0] == ANY), matrix[0], matrix)  # which splits nothing
         matrix = np.round(np.nan_to_num(matrix, nan=-7e5, posinf=7e5, neginf=-8e5), int(-np.log10(2 * self.tolerance)))
         free = [at for at in range(len(self.pool)) if at not in self.asked and at not in self.refused]
         splits = [at for at in free if (matrix[:, at] != matrix[0, at]).any()]
@@ -190,11 +190,11 @@ class Search:
     def deeper(self, depth: int) -> list[Candidate]:
         """Definitions with one more change than the best of the last step that agree with every answer."""
         self.tops = self.ranked(self.presets if depth == 1 else [each for _, each in self.tops])
-        bases = [each for _, each in self.tops[: _BEAM * (3 if depth == 1 else 1)]]
+        bases = [each for _, each in self.tops[: _BEAM * (2 if depth == 1 else 1)]]
         near = self.neighbours(bases)
         places = list(self.asked)
         alive = [each for each in near if self.agreement(self.small(each, places), places).all()]
         self.tops = self.ranked([*bases, *near])
-        return alive
+        return sorted(alive, key=lambda each: bool((self.small(each, places) == ANY).any()))  # determined ones first
 
     tops: list[tuple[int, Candidate]] = field(default_factory=list)
