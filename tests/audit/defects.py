@@ -22,7 +22,13 @@ def hits_of(ranked, grades, k=None, threshold=1):
 
 
 def ndcg(
-    ranked, grades, k, gain=lambda grade: max(grade, 0), discount=lambda rank: math.log2(rank + 1), ideal=None, depth=None
+    ranked,
+    grades,
+    k,
+    gain=lambda grade: max(grade, 0),
+    discount=lambda rank: math.log2(rank + 1),
+    ideal=None,
+    depth=None,
 ):
     gains = [gain(grades.get(item, 0)) for item in once(ranked)[:k]]
     best = sorted(map(gain, grades.values() if ideal is None else ideal), reverse=True)[: depth or k]
@@ -244,7 +250,7 @@ DEFECTS = {
     "8 gain without - 1": (
         "ndcg@3", "lists", lambda: lists(ndcg, gain=lambda grade: 2**grade if grade > 0 else 0), "without the - 1",
     ),
-    "8 gain of all without - 1": ("ndcg@3", "lists", lambda: lists(ndcg, gain=lambda grade: 2**grade), "without the - 1"),
+    "8 gain of all without - 1": ("ndcg@3", "lists", lambda: lists(ndcg, gain=lambda grade: 2**grade), "the - 1"),
     "9 integer grades": ("ndcg@3", "lists", lambda: lists(ndcg, gain=lambda grade: max(int(grade), 0)), "integers"),
     "9 integer grades in the ideal": (
         "ndcg@3", "lists",
@@ -279,8 +285,8 @@ DEFECTS = {
     "20 counts hits": (
         "hit_rate@3", "lists", lambda: lambda ranked, grades, k: sum(hits_of(ranked, grades, k)), "counts hits",
     ),
-    "21 k too small": ("precision@3", "lists", lambda: lambda r, g, k: sum(hits_of(r, g, k - 1)) / k, "cut one too early"),
-    "21 k too large": ("recall@2", "lists", lambda: lambda ranked, grades, k: recall(ranked, grades, k + 1), "too late"),
+    "21 k too small": ("precision@3", "lists", lambda: lambda r, g, k: sum(hits_of(r, g, k - 1)) / k, "too early"),
+    "21 k too large": ("recall@2", "lists", lambda: lambda r, g, k: recall(r, g, k + 1), "too late"),
     "22 unjudged relevant": ("precision@3", "lists", lambda: unjudged_relevant, "unjudged items are relevant"),
     "22 unjudged dropped": ("precision@3", "lists", lambda: unjudged_dropped, "unjudged items are dropped"),
     "23 1 and '1' equal": ("recall@3", "lists", lambda: same_ids, "same item"),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rankstone.align.alignment import Floats
-from rankstone.audit.audit_report import AuditReport, Finding
+from rankstone.audit.audit_report import AuditReport, Finding, shown
 from rankstone.audit.calling import Caller, caller_of
 from rankstone.audit.candidates import ANY, ERROR, Candidate, Change, Questionnaire
 from rankstone.audit.changes import NEEDS, changes_of, choices_of, extensions, trap_of, words_of
@@ -26,6 +26,7 @@ from rankstone.explain.sweep import changed, choice_of, differences, presets
 from rankstone.metrics.registry import Metric, parse_one
 from rankstone.results.definition import definition_of
 
+_ROUNDS = 3  # of searches, each with the examples that refuted the last answer
 _CHECKED = 150  # questions by which properties are checked
 _CLEAR = 1e-6  # difference of values that are not the same
 _LARGE = 0.002  # difference of an example's values, where there is such an example
@@ -93,7 +94,11 @@ class _Audit:
         self, function: Any, metric: Metric, calling: Any, expect: str | None, seconds: float, seed: int
     ) -> None:
         self.plans = presets(metric, {})
-        if metric.declaration.kind not in ("ranking", "count") or metric.declaration.reads != "ranking" or not self.plans:
+        if (
+            metric.declaration.kind not in ("ranking", "count")
+            or metric.declaration.reads != "ranking"
+            or not self.plans
+        ):
             raise InputError(f"audit asks about rankings and grades, which {metric} does not read")
         self.expect = None if expect is None else find_convention(expect).name
         if self.expect is not None and self.expect not in self.plans:
@@ -108,7 +113,7 @@ class _Audit:
         self.changes = changes_of(metric, self.plans, self.caller.form)
         self.search = self._searching(Caller.__call__.__get__(self.caller))
 
-    def _searching(self, ask: Callable[[Question], float], **options: Any) -> Search:
+    def _searching(self, ask: Callable[[Question], float | None], **options: Any) -> Search:
         plain = list(self.candidates.values())
         more = [each for candidate in plain for each in extensions(candidate, self.caller.form)]
         return Search(self.pool, self.questionnaire, self.changes, ask, [*plain, *more], **options)
@@ -131,7 +136,9 @@ class _Audit:
                 tolerance, search.tolerance = search.tolerance, tolerance
                 winners = search.run(depths)
                 remarks = [remark] if winners else []
-                tolerance, search.tolerance = (tolerance, search.tolerance) if winners else (search.tolerance, tolerance)
+                tolerance, search.tolerance = (
+                    (tolerance, search.tolerance) if winners else (search.tolerance, tolerance)
+                )
             if winners:
                 break
         return winners, remarks
@@ -159,7 +166,7 @@ class _Audit:
             if name in unread(winner.plan) and name in unread(reference.plan):
                 continue
             value, other = choice_of(winner.plan, name), choice_of(reference.plan, name)
-            if other == "error" and value != _ACCEPTED.get(name, "error"):
+            if other == "error" and value != _ACCEPTED.get(name, value):
                 other = _ACCEPTED[name]
             own = next((each for each in winner.changes if name in each.choices), None)
             try:
@@ -184,7 +191,14 @@ class _Audit:
                                      "defect", "", change.name)  # fmt: skip
 
     def _example(
-        self, winner: Candidate, without: Candidate, reference: Candidate, name: str, kind: str, detail: str, choice: str
+        self,
+        winner: Candidate,
+        without: Candidate,
+        reference: Candidate,
+        name: str,
+        kind: str,
+        detail: str,
+        choice: str,
     ) -> Iterator[Finding]:
         """The difference with the smallest question that shows it; nothing if no question does."""
         one, other = self.search.row(winner), self.search.row(without)
@@ -202,8 +216,11 @@ class _Audit:
 
         start = min((self.pool[at] for at in finite or places), key=lambda question: question.size)
         question = shrink(start, differs, self.fit, 120)
-        others = {str(winner): winner, f"without {name}": without, reference.convention: reference}
-        yield self._finding(name, kind, question, others, detail, choice)
+        if detail:
+            detail = f"{detail}, {shown(self.values([without], question)[0])} with that"
+        yield self._finding(
+            name, kind, question, {_short(winner): winner, reference.convention: reference}, detail, choice
+        )
 
     def _finding(
         self, name: str, kind: str, question: Question, others: Mapping[str, Candidate], detail: str = "",
@@ -230,20 +247,28 @@ class _Audit:
 
     def report(self) -> AuditReport:
         """Identify, compare and check."""
-        winners, remarks = self.identify()
-        search, asked = self.search, len(self.search.asked) + len(self.search.refused)
         reference = self.candidates[self.reference]
-        best = winners[0] if winners else self._nearest()
-        plain = next((each for each in winners if each.convention == self.expect and each.is_extension), None)
-        best = plain or best
+        for _ in range(_ROUNDS):
+            winners, remarks = self.identify()
+            asked = len(self.search.asked) + len(self.search.refused)
+            if not winners:
+                break
+            found = list(self.differences(self._best(winners), reference))
+            wrong = [each.question for each in found if each.question is not None and self._refutes(each)]
+            if not wrong:
+                break
+            self._add(wrong)
+        search = self.search
+        best = self._best(winners) if winners else self._nearest()
+        plain = best if best.convention == self.expect and best.is_extension else None
         same = [each.convention for each in winners if each.is_extension and each.convention != best.convention]
         places = list(search.asked)
         agreement = 1.0 if winners else float(search.agreement(search.row(best)[places], places).mean())
-        found = list(self.differences(best, reference))
         if not winners:
-            found.insert(0, self._unexplained(best))
+            found = [self._unexplained(best), *self.differences(best, reference)]
         probe = Probe(self.caller, self.metric.declaration)
-        broken = [self._violation(each, self._others(best)) for each in violations(probe, self._checked(), self.fit)]  # fmt: skip
+        others = self._others(best)
+        broken = [self._violation(each, others) for each in violations(probe, self._checked(), self.fit)]
         broken += [*self._modified(), *self._unstable()]
         mixed = self._mixed(probe)
         if mixed is not None and mixed.other == mixed.value:
@@ -259,10 +284,28 @@ class _Audit:
             self._definition(best),
         )  # fmt: skip
 
+    def _best(self, winners: Sequence[Candidate]) -> Candidate:
+        """The expected convention if it is among them, else the first."""
+        return next((each for each in winners if each.convention == self.expect and each.is_extension), winners[0])
+
+    def _refutes(self, finding: Finding) -> bool:
+        """Whether the function's value of an example is not that of the definition."""
+        value = next(iter(finding.values.values()), ANY)
+        return value != ANY and finding.value != ERROR and not self._alike(finding.value, value)
+
+    def _add(self, questions: Sequence[Question]) -> None:
+        """More questions, as none of the pool refuted a definition."""
+        self.pool = [*self.pool, *questions]
+        self.questionnaire = Questionnaire(self.pool, *self.questionnaire.settings)
+        before = self.search
+        self.search = self._searching(before.ask, asked=before.asked, refused=before.refused)
+        for at in range(len(self.pool) - len(questions), len(self.pool)):
+            self.search.answer(at)
+
     def _checked(self) -> list[Question]:
         """The questions by which properties are checked."""
         places = [*self.search.asked, *(at for at in self.search.spread() if at not in self.search.asked)]
-        return [self.pool[at] for at in places[:_CHECKED]]
+        return [self.pool[at] for at in places[: _CHECKED if self.caller.is_fast else _CHECKED // 3]]
 
     def _nearest(self) -> Candidate:
         ranked = self.search.ranked([*self.search.presets, *(each for _, each in self.search.tops)])
@@ -296,13 +339,15 @@ class _Audit:
 
     def _others(self, best: Candidate) -> dict[str, Candidate]:
         """The leading definitions by name."""
-        names = dict.fromkeys((self.reference, *list(self.candidates)[:2]))
-        return {str(best): best, **{name: self.candidates[name] for name in names}}
+        names = dict.fromkeys((self.reference, best.convention, *list(self.candidates)[:2]))
+        return {_short(best): best, **{name: self.candidates[name] for name in names}}
 
     def _alike(self, answer: float, value: float) -> bool:
         if math.isnan(answer) or math.isnan(value) or not math.isfinite(answer):
-            return answer == value or (math.isnan(answer) and math.isnan(value)) or (
-                self.search.lenient and answer == ERROR
+            return (
+                answer == value
+                or (math.isnan(answer) and math.isnan(value))
+                or (self.search.lenient and answer == ERROR)
             )
         return abs(answer - value) <= max(self.search.tolerance, 1e-9) * max(1.0, abs(value))
 
@@ -313,12 +358,13 @@ class _Audit:
         other = violation.values[1] if len(violation.values) > 1 else None
         return Finding(
             violation.property.name, "property", question, violation.values[0], other, values, violation.error,
-            kind == "value" and all(self._alike(violation.values[0], value) for value in values.values()),
+            kind == "value" and not violation.error
+            and all(self._alike(violation.values[0], value) for value in values.values()),
         )  # fmt: skip
 
     def _expected(self, finding: Finding) -> bool:
         """Whether the expected convention breaks the property in the same way."""
-        if finding.question is None or finding.other is None and finding.kind != "property":
+        if finding.question is None or (finding.other is None and finding.kind != "property"):
             return False
         value = finding.values.get(self.reference, math.nan)
         return finding.name not in _NEVER_EXPECTED and self._alike(finding.value, value)
@@ -387,6 +433,10 @@ _NEVER_EXPECTED = frozenset(
     ("the input is modified", "not deterministic", "depends on earlier calls",
      "depends on names of queries or items, or on earlier calls", "takes too long")
 )  # fmt: skip
+
+
+def _short(candidate: Candidate) -> str:
+    return candidate.convention if candidate.is_extension else "definition"
 
 
 def _unlike(one: Floats, other: Floats) -> Any:

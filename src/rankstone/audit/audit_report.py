@@ -195,7 +195,7 @@ class AuditReport(Readable):
 
     @staticmethod
     def _leading(rows: Sequence[Finding]) -> list[str]:
-        names = dict.fromkeys(name for row in rows for name in row.values if not name.startswith("without "))
+        names = dict.fromkeys(name for row in rows for name in row.values)
         return sorted(names, key=lambda name: -sum(name in row.values for row in rows))[:3]
 
     def _notes(self) -> list[str]:

@@ -154,13 +154,19 @@ class Caller:
     hangs: int = 0
 
     def __post_init__(self) -> None:
-        self.build, self.form = (lambda question: (question,)), _NESTED
+        self.build: Callable[[Question], tuple[Any, ...]] = lambda question: (question,)
+        self.form = _NESTED
         if self.style is not None:
             self.build, self.form = self.style.arguments[0]
             self.pass_k = False if self.k is None else _takes_k(self.function, self.style)
             self._choose(self.style)
         wide = {1, 2, 3, self.k or 1} if self.pass_k or (self.adapter and self.k) else set()
         self.cutoffs: tuple[int | None, ...] = tuple(sorted(wide)) or (self.k,)
+
+    @property
+    def is_fast(self) -> bool:
+        """Whether it is a function, and no program."""
+        return not isinstance(self.function, (JsonProgram, FileProgram))
 
     def _choose(self, style: CallingStyle) -> None:
         """The form of the arguments: the first for which the function returns numbers.
@@ -188,7 +194,7 @@ class Caller:
         """The function's value; `ERROR` if it raises, takes too long or returns no number."""
         if self.hangs >= 3:
             return ERROR
-        arguments = self.build(question)
+        arguments: tuple[Any, ...] = self.build(question)
         named: dict[str, Any] = {}
         if self.pass_k is True:
             arguments = (*arguments, question.k)
@@ -199,14 +205,17 @@ class Caller:
         try:
             with _limit(self.seconds):
                 value = self._number(
-                    self.function(*arguments, **named) if self.adapter is None else self.adapter(self.function, question)
+                    self.function(*arguments, **named)
+                    if self.adapter is None
+                    else self.adapter(self.function, question)
                 )
         except (_OutOfTimeError, TimeoutError):
             self.hangs += 1
             self.errors[question] = ""
             return ERROR
         except Exception as error:  # any error of the function is a finding
-            self.errors[question] = f"{type(error).__name__}: {error}".rstrip(": ")[:200]
+            kind = f"{type(error).__name__}: " if self.is_fast else ""
+            self.errors[question] = f"{kind}{error}".rstrip(": ")[:200] or "error"
             return ERROR
         if before is not None and not _same(before, arguments):
             self.modified = question
@@ -348,9 +357,11 @@ class JsonProgram:
             self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
         )
         self._lines: queue.Queue[str | None] = queue.Queue()
-        self._problems: list[str] = []
-        for stream, put in ((process.stdout, self._lines.put), (process.stderr, self._problems.append)):
-            threading.Thread(target=_read, args=(stream, put), daemon=True).start()
+        self._problems: list[str | None] = []
+        streams = ((process.stdout, self._lines.put), (process.stderr, self._problems.append))
+        self._threads = [threading.Thread(target=_read, args=each, daemon=True) for each in streams]
+        for thread in self._threads:
+            thread.start()
         return process
 
     def __call__(self, *arguments: Any, k: int | None = None) -> float:
@@ -369,20 +380,29 @@ class JsonProgram:
                 raise TimeoutError from None
             line = None
         if line is None:
+            self._threads[1].join(1.0)
             self.close()
-            raise RuntimeError((self._problems or ["the program ended"])[-1].strip())
+            raise RuntimeError(([text.strip() for text in self._problems if text] or ["the program ended"])[-1])
         if line.strip() in ("null", "NaN"):
             return math.nan
         return float(line)
+
+    def __enter__(self) -> JsonProgram:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """End the program."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            for stream in (self._process.stdin,):
-                with suppress(OSError):
-                    stream and stream.close()
+            with suppress(OSError):
+                if self._process.stdin is not None:
+                    self._process.stdin.close()
+            for thread in self._threads:
+                thread.join()
             self._process = None
 
 

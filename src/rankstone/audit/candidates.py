@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -148,7 +148,7 @@ class Questionnaire:
         if key not in self._changed:
             questions = self.questions
             for transform in data:
-                questions = [question.map(partial(transform, plan=_at(plan, question.k))) for question in questions]
+                questions = [_transformed(question, transform, plan) for question in questions]
             self._changed[key] = Questionnaire(questions, self._scores, self._by_top)
         return self._changed[key]
 
@@ -212,7 +212,10 @@ class Questionnaire:
                 try:
                     tops, bottoms = (
                         getattr(questions._sweep(tuple(group)).outcome(plan_at(k)).ratio, name)
-                        for (questions, plan_at), name in ((parts["list"], "numerator"), (parts["ideal"], "denominator"))
+                        for (questions, plan_at), name in (
+                            (parts["list"], "numerator"),
+                            (parts["ideal"], "denominator"),
+                        )
                     )
                 except _ERRORS:
                     out[indices] = ANY
@@ -223,7 +226,9 @@ class Questionnaire:
                     values = np.where((bottoms != 0) & ~np.isnan(own), tops / bottoms, np.where(tops == 0, own, ANY))
                 if group[0][1] == 1:
                     out[indices] = np.where(np.isnan(own) | (out[indices] == ERROR), out[indices], values)
-                elif not np.array_equal(values, own, equal_nan=True):  # a rule for empty queries may come before the mean
+                elif not np.array_equal(
+                    values, own, equal_nan=True
+                ):  # a rule for empty queries may come before the mean
                     plain_mean = plain.plan.averaging.plain and plain.plan.choices["digits"] is None
                     out[indices] = np.nanmean(values) if plain_mean and not (values == ANY).any() else ANY
         return out
@@ -247,6 +252,10 @@ class Questionnaire:
                         run[at, number] = dict(query.run) if self._scores else [item for item, _ in query.run]
             self._sweeps[group] = Sweep(Dicts(_named(truth), _named(run)), 1)
         return self._sweeps[group]
+
+
+def _transformed(question: Question, transform: Transform, plan: Plan) -> Question:
+    return question.map(lambda query: transform(query, _at(plan, question.k)))
 
 
 def _named(side: dict[tuple[int, int], Any]) -> dict[Any, Any]:

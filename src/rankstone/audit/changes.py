@@ -242,4 +242,4 @@ def trap_of(metric: str, choices: Mapping[str, Any]) -> str:
 def words_of(metric: Metric, name: str, value: Any) -> str:
     """A choice's value in words."""
     about = metric.declaration.about.get(name) or CHOICES[name]
-    return about.labels.get(value, "") and about.describe(name, value) or about.describe(name, value) or str(value)
+    return (about.labels.get(value, "") and about.describe(name, value)) or about.describe(name, value) or str(value)

@@ -7,6 +7,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from rankstone.audit.calling import Caller
@@ -64,7 +65,11 @@ def _raises(probe: Probe, question: Question) -> tuple[float, ...] | None:
 
 
 def _hangs(probe: Probe, question: Question) -> tuple[float, ...] | None:
-    return (ERROR,) if probe.ask.hangs < 3 and probe.ask(question) == ERROR and not probe.ask.errors.get(question) else None
+    return (
+        (ERROR,)
+        if probe.ask.hangs < 3 and probe.ask(question) == ERROR and not probe.ask.errors.get(question)
+        else None
+    )
 
 
 def _reordered(query: Query) -> Query:
@@ -132,7 +137,7 @@ def _by_name(probe: Probe, question: Question) -> tuple[float, ...] | None:
     def renamed(query: Query) -> Query:
         return Query(*(
             None if rows is None else tuple(
-                (f"x{number:05}{item}" if isinstance(item, str) else 1000 * number + item, value) for item, value in rows
+                (f"x{number:05}{item}" if isinstance(item, str) else 1000 * number + item, at) for item, at in rows
             ) for rows in query
         ))  # fmt: skip
 
@@ -153,7 +158,7 @@ def _numbers_never_match(probe: Probe, question: Question) -> tuple[float, ...] 
 
 
 def mixed_ids(probe: Probe) -> tuple[Question | None, tuple[float, float]]:
-    """A question with id 1 on one side and "1" on the other, its value, and that with one id; None if it cannot be asked."""
+    """A question with ids 1 and "1", its value with one id on both sides, and its own; None if it cannot be asked."""
     if probe.ask.form.text or not probe.ask.form.unjudged:
         return None, (0.0, 0.0)
     k = max((k for k in probe.ask.cutoffs if k is not None), default=None)
@@ -184,6 +189,10 @@ PROPERTIES: tuple[Property, ...] = (
 )  # fmt: skip
 
 
+def _breaks(each: Property, probe: Probe, question: Question) -> bool:
+    return each.broken(probe, question) is not None
+
+
 def violations(
     probe: Probe, questions: Sequence[Question], fit: Callable[[Question], Question], most: int = 40
 ) -> Iterator[Violation]:
@@ -192,13 +201,15 @@ def violations(
         if not each.applies(probe):
             continue
         several = sorted(questions, key=lambda question: question.size)
-        tried = several if each.kind == "value" else random.Random(3).sample(several, min(most, len(several)))
+        limit = most if probe.ask.is_fast else most // 2
+        tried = several if each.kind == "value" else random.Random(3).sample(several, min(limit, len(several)))
         if each.broken is _not_deterministic:
             tried = tried[:: max(1, len(tried) // 20)]
         for question in tried:
             if each.broken(probe, question) is None:
                 continue
-            smallest = shrink(question, lambda smaller: each.broken(probe, smaller) is not None, fit)  # noqa: B023
+            most_steps = 250 if probe.ask.is_fast else 60
+            smallest = shrink(question, partial(_breaks, each, probe), fit, most_steps)
             values = each.broken(probe, smallest)
             if values is None:  # it depends on earlier calls
                 smallest, values = question, each.broken(probe, question) or (math.nan,)

@@ -37,12 +37,18 @@ class Question(NamedTuple):
     @property
     def truth(self) -> dict[str, dict[Any, float]]:
         """Grades by query and item."""
-        return {f"{self.prefix}{at}": dict(query.truth) for at, query in enumerate(self.queries, 1) if query.truth is not None}
+        return {
+            f"{self.prefix}{at}": dict(query.truth)
+            for at, query in enumerate(self.queries, 1)
+            if query.truth is not None
+        }
 
     @property
     def run(self) -> dict[str, dict[Any, float]]:
         """Scores by query and item."""
-        return {f"{self.prefix}{at}": dict(query.run) for at, query in enumerate(self.queries, 1) if query.run is not None}
+        return {
+            f"{self.prefix}{at}": dict(query.run) for at, query in enumerate(self.queries, 1) if query.run is not None
+        }
 
     @property
     def ranked(self) -> list[Any]:
@@ -78,12 +84,19 @@ class Question(NamedTuple):
     def __str__(self) -> str:
         sides = [
             ", ".join(
-                "missing" if rows is None else "{" + ", ".join(f"{item!r}: {value:g}" for item, value in rows) + "}"
+                "missing"
+                if rows is None
+                else "{" + ", ".join(f"{item!r}: {_short(value)}" for item, value in rows) + "}"
                 for rows in side
             )
             for side in zip(*self.queries, strict=True)
         ]
         return f"truth {sides[0]}, run {sides[1]}" + (f", k={self.k}" if self.k else "")
+
+
+def _short(value: float) -> str:
+    """The number as short as it reads back."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
 @dataclass(frozen=True)
@@ -157,9 +170,10 @@ _EDGES = ("repeats", "judged twice", "empty list", "empty truth", "missing", "no
 
 def pool(form: Form, cutoffs: Sequence[int | None], count: int = 700, seed: int = 28) -> list[Question]:
     """Different questions that a calling style can express; most have one special feature, some several."""
-    rng, out = random.Random(seed), {}
+    rng = random.Random(seed)
+    out: dict[Question, None] = {}
     for at in range(count):
-        question = _drawn(rng, rng.choice(cutoffs), 3 if form.several and at % 12 == 0 else 1)
+        question = _drawn(rng, rng.choice(cutoffs), 3 if form.several and at % 8 == 0 else 1)
         out[form.fit(question)] = None
     return list(out)
 
@@ -172,7 +186,8 @@ def _drawn(rng: random.Random, k: int | None, queries: int) -> Question:
         return rng.choice(list(rows)) if style in (name, "all") else rng.choice(usual)
 
     def query(at: int) -> Query:
-        grades = _GRADES[pick("grades", _GRADES, ("binary", "graded"))]
+        usual = ("binary", "graded") if queries == 1 else ("all relevant", "all relevant", "graded")
+        grades = _GRADES[pick("grades", _GRADES, usual)]
         scores = _SCORES[pick("scores", _SCORES, ("distinct", "shuffled"))]
         name = _IDS[ids]
         edges = {rng.choice(_EDGES)} if style == "edge" or (style == "all" and at % 2) else set()

@@ -98,7 +98,7 @@ class Search:
         return []
 
     def confirm(self, remaining: Sequence[Candidate]) -> list[Candidate]:
-        """The class, after questions that separate its first from each of its neighbours, and questions of all kinds."""
+        """The class, after questions that separate its first from its neighbours, and questions of all kinds."""
         for _ in range(4):
             winner = remaining[0]
             remaining = self.narrow([*remaining, *self.consistent(self.neighbours([winner]))])
@@ -165,7 +165,8 @@ class Search:
 
     def ranked(self, candidates: Iterable[Candidate]) -> list[tuple[int, Candidate]]:
         """The candidates by how many answers they agree with, most first; one per set of agreements."""
-        places, out = list(self.asked), {}
+        places = list(self.asked)
+        out: dict[bytes, tuple[int, int, int, Candidate]] = {}
         for order, each in enumerate(candidates):
             alike = self.agreement(self.small(each, places), places)
             out.setdefault(alike.tobytes(), (-int(alike.sum()), len(each.changes), order, each))

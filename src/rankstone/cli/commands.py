@@ -80,6 +80,13 @@ COMMANDS = {
         "rankstone identify qrels.txt a.run 'nDCG@10 = 0.683'\n"
         "rankstone identify qrels.txt a.run ndcg@10=0.683 ap=0.52", words="metrics",
     ),
+    "audit": _command(
+        "audit_command", "audit", "find out whose metric a program computes, and where it breaks",
+        "rankstone audit -m ndcg@10 -- node my_metric.js\n"
+        "rankstone audit -m ap --expect trec_eval -- ./my_trec_eval {truth} {run}",
+        epilog="A program without {truth} and {run} reads a JSON object per line, with truth, run and k, and prints a "
+        "number per line.\nExit code 0: passed, 3: failed, 4: inconclusive; 1: bad data, 2: bad usage.",
+    ),
     "fuse": _command(
         "fuse_commands", "fuse", "fuse several runs into one", "rankstone fuse a.run b.run --method rrf -o fused.run\n"
         "rankstone fuse a.run b.run --method comb_sum --norm min-max --weights 0.7,0.3",
@@ -137,7 +144,7 @@ def _load(name: str) -> Callable[..., Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns 0, 1 for bad data or 2 for bad usage, and of `check` 3 or 4."""
+    """Run the command; returns 0, 1 for bad data or 2 for bad usage, and of `check` and `audit` 3 or 4."""
     argument_list = sys.argv[1:] if argv is None else argv
     words = _spread(argument_list)
     if " ".join(words[:2]) in COMMANDS:
@@ -276,7 +283,7 @@ def parser(asked: str | None = None) -> argparse.ArgumentParser:
         usage="%(prog)s [-h] [--version] COMMAND ...",
         add_help=False,
         description="Evaluates rankings: search, recommendation, RAG, learning to rank.",
-        epilog="Exit code 1: bad data, 2: bad usage; of check, 3: failed, 4: inconclusive.",
+        epilog="Exit code 1: bad data, 2: bad usage; of check and audit, 3: failed, 4: inconclusive.",
         formatter_class=_OneLineEach,
     )
     top.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)  # the usage says it, in fewer lines
