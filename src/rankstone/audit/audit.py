@@ -12,12 +12,12 @@ import numpy as np
 
 from rankstone.align.alignment import Floats
 from rankstone.audit.audit_report import AuditReport, Finding, shown
-from rankstone.audit.calling import Caller, caller_of
+from rankstone.audit.calling import Adapter, Caller, caller_of
 from rankstone.audit.candidates import ANY, ERROR, Candidate, Change, Questionnaire
-from rankstone.audit.changes import NEEDS, changes_of, choices_of, extensions, trap_of, words_of
+from rankstone.audit.changes import NEEDS, changes_of, choices_of, extensions, loose_extensions, trap_of, words_of
 from rankstone.audit.properties import Probe, Violation, mixed_ids, violations
 from rankstone.audit.questions import Question, pool, shrink
-from rankstone.audit.search import Search
+from rankstone.audit.search import EXACT, LOOSE, Search
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import find_convention
 from rankstone.conventions.plan import unread
@@ -33,9 +33,9 @@ _LARGE = 0.002  # difference of an example's values, where there is such an exam
 
 
 def audit(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     metric: str | Metric,
-    calling: str | Callable[[Any, Question], Any] = "lists",
+    calling: str | Adapter = "lists",
     *,
     expect: str | None = None,
     seconds: float = 1.0,
@@ -116,39 +116,32 @@ class _Audit:
     def _searching(self, ask: Callable[[Question], float | None], **options: Any) -> Search:
         plain = list(self.candidates.values())
         more = [each for candidate in plain for each in extensions(candidate, self.caller.form)]
-        return Search(self.pool, self.questionnaire, self.changes, ask, [*plain, *more], **options)
+        loose = [each for candidate in plain for each in loose_extensions(candidate, self.caller.form)]
+        return Search(self.pool, self.questionnaire, self.changes, ask, [*plain, *more], loose, **options)
 
     # -- the definition --------------------------------------------------------------------------------------
 
     def identify(self) -> tuple[list[Candidate], list[str]]:
         """The candidates of one class that agree with all answers, and remarks; empty if there are none."""
-        search, remarks = self.search, list[str]()
+        search = self.search
         if winners := search.run([0]):
-            return winners, remarks
+            return winners, []
+        search.battery()
         tolerance, remark = self._precision()
-        for depths in ([0], [1, 2, 3]):
-            if ERROR in search.asked.values():
-                search.lenient = True
-                winners = search.run(depths)
-            elif depths[0]:
-                winners = search.run(depths)
-            if not winners and tolerance > search.tolerance:
-                tolerance, search.tolerance = search.tolerance, tolerance
-                winners = search.run(depths)
-                remarks = [remark] if winners else []
-                tolerance, search.tolerance = (
-                    (tolerance, search.tolerance) if winners else (search.tolerance, tolerance)
-                )
-            if winners:
-                break
-        return winners, remarks
+        for depths in ([0], [1, 2], [LOOSE], [3]):
+            for search.tolerance in sorted({EXACT, max(EXACT, tolerance)}):
+                for lenient in sorted({search.lenient or depths != [0], True}):
+                    search.lenient = lenient and ERROR in search.asked.values()
+                    if (lenient == search.lenient or depths != [0]) and (winners := search.run(depths)):
+                        return winners, [remark] * (search.tolerance > EXACT)
+        return [], []
 
     def _precision(self) -> tuple[float, str]:
         """The tolerance for single precision, or for values that are rounded to decimals."""
         values = [value for at, value in self.search.asked.items()
                   if math.isfinite(value) and len(self.pool[at].queries) == 1]  # fmt: skip
-        telling = [value for value in values if value * 64 != int(value * 64)]
-        if len(telling) < 3:
+        exact = [value for value in values if value * 64 != int(value * 64)]
+        if len(exact) < 3:
             return 0.0, ""
         if all(float(np.float32(value)) == value for value in values):
             return 2e-6, "the values have single precision"
@@ -175,7 +168,9 @@ class _Audit:
                 continue
             without = replace(winner, plan=plan, changes=tuple(each for each in winner.changes if each is not own))
             trap = trap_of(metric, {name: value})
-            bundle = own is not None and (len(own.choices) > 1 or own.name.partition("=")[0] != name)
+            bundle = (
+                own is not None and not own.extends and (len(own.choices) > 1 or own.name.partition("=")[0] != name)
+            )
             words = "" if bundle else words_of(self.metric, name, value)
             label = str(own) if bundle else trap or words
             yield from self._example(
@@ -253,8 +248,8 @@ class _Audit:
             asked = len(self.search.asked) + len(self.search.refused)
             if not winners:
                 break
-            found = list(self.differences(self._best(winners), reference))
-            wrong = [each.question for each in found if each.question is not None and self._refutes(each)]
+            different = list(self.differences(self._best(winners), reference))
+            wrong = [each.question for each in different if each.question is not None and self._refutes(each)]
             if not wrong:
                 break
             self._add(wrong)
@@ -265,7 +260,7 @@ class _Audit:
         places = list(search.asked)
         agreement = 1.0 if winners else float(search.agreement(search.row(best)[places], places).mean())
         if not winners:
-            found = [self._unexplained(best), *self.differences(best, reference)]
+            different = [self._unexplained(best), *self.differences(best, reference)]
         probe = Probe(self.caller, self.metric.declaration)
         others = self._others(best)
         broken = [self._violation(each, others) for each in violations(probe, self._checked(), self.fit)]
@@ -273,13 +268,13 @@ class _Audit:
         mixed = self._mixed(probe)
         if mixed is not None and mixed.other == mixed.value:
             broken.append(mixed)
-        defects = [each for each in found if each.kind == "defect"]
+        defects = [each for each in different if each.kind == "defect"]
         if self.expect is not None and plain is not None:
             broken = [replace(each, is_expected=each.is_expected or self._expected(each)) for each in broken]
         return AuditReport(
             str(self.metric), self.calling, best.convention if winners and best.is_extension else None,
             tuple(dict.fromkeys(same)), str(best), tuple(map(str, best.changes)), agreement, self.expect or "",
-            self.reference, self._disagreement(winners, reference), tuple(found), (*defects, *broken),
+            self.reference, self._disagreement(winners, reference), tuple(different), (*defects, *broken),
             self._undetermined(best) if winners else {}, tuple(remarks), asked, self.caller.calls,
             self._definition(best),
         )  # fmt: skip

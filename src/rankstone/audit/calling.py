@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from rankstone.audit.candidates import ERROR
 from rankstone.audit.questions import Form, Query, Question
 from rankstone.errors import InputError, InputTypeError
 
+Adapter: TypeAlias = Callable[[Callable[..., object], Question], object]
+Nested: TypeAlias = Mapping[str, Mapping[object, float]]  # by query and item
 _CUTOFFS = {"k", "topk", "top_k", "at", "at_k", "cutoff", "depth", "n"}  # names of the parameter
 
 
@@ -101,6 +103,9 @@ STYLES: dict[str, CallingStyle] = {
 }  # fmt: skip
 
 
+_FIRST, _PATIENCE = 3, 30  # so many calls have so many times the limit: they may compile or import something
+
+
 class _OutOfTimeError(BaseException):
     """A call that took too long. Not an Exception, so that the function does not catch it."""
 
@@ -146,12 +151,13 @@ class Caller:
     style: CallingStyle | None
     k: int | None
     seconds: float
-    adapter: Callable[[Any, Question], Any] | None = None
+    adapter: Adapter | None = None
     pass_k: str | bool = False  # the name of the parameter; True: by position
     calls: int = 0
     errors: dict[Question, str] = field(default_factory=dict)
     modified: Question | None = None
     hangs: int = 0
+    _started: int = 0
 
     def __post_init__(self) -> None:
         self.build: Callable[[Question], tuple[Any, ...]] = lambda question: (question,)
@@ -203,7 +209,8 @@ class Caller:
         before = copy.deepcopy(arguments) if self.modified is None and self.adapter is None else None
         self.calls += 1
         try:
-            with _limit(self.seconds):
+            self._started += 1
+            with _limit(self.seconds * (_PATIENCE if self._started <= _FIRST else 1)):
                 value = self._number(
                     self.function(*arguments, **named)
                     if self.adapter is None
@@ -262,7 +269,7 @@ def _takes_k(function: Callable[..., Any], style: CallingStyle) -> str | bool:
     return len(required) == count + 1
 
 
-def caller_of(function: Any, calling: Any, k: int | None, seconds: float) -> Caller:
+def caller_of(function: Callable[..., object], calling: str | Adapter, k: int | None, seconds: float) -> Caller:
     """The caller of a function in a calling style, by name, or by an adapter."""
     if callable(calling):
         return Caller(function, None, k, seconds, adapter=calling)
@@ -278,7 +285,7 @@ def caller_of(function: Any, calling: Any, k: int | None, seconds: float) -> Cal
 # -- programs ------------------------------------------------------------------------------------------------
 
 
-def write_trec(truth: Mapping[str, Mapping[Any, float]], run: Mapping[str, Mapping[Any, float]], folder: Path) -> None:
+def write_trec(truth: Nested, run: Nested, folder: Path) -> None:
     """The files `qrels` and `run` in a folder."""
     qrels = [f"{query} 0 {item} {grade}\n" for query, items in truth.items() for item, grade in items.items()]
     rows = [f"{query} Q0 {item} {rank} {score!r} audit\n" for query, items in run.items()
@@ -316,7 +323,7 @@ class FileProgram:
         """How the cutoff is passed."""
         return "k" if any("{k}" in word for word in self.words) else False
 
-    def __call__(self, truth: Any, run: Any, k: int | None = None) -> float:
+    def __call__(self, truth: Nested, run: Nested, k: int | None = None) -> float:
         """The number in the program's output."""
         with tempfile.TemporaryDirectory() as folder:
             write_trec(truth, run, Path(folder))
@@ -338,7 +345,7 @@ def number_in(text: str, pattern: str | None = None) -> float:
     """The first group of the pattern, or the last number in a text."""
     matches = re.findall(pattern or _NUMBER, text, re.IGNORECASE | re.MULTILINE)
     if not matches:
-        raise ValueError(f"no number in the output {text.strip()[:80]!r}")
+        raise InputError(f"no number in the output {text.strip()[:80]!r}")
     last = matches[0] if pattern else matches[-1]
     return float(last if isinstance(last, str) else last[0])
 
@@ -364,7 +371,7 @@ class JsonProgram:
             thread.start()
         return process
 
-    def __call__(self, *arguments: Any, k: int | None = None) -> float:
+    def __call__(self, *arguments: object, k: int | None = None) -> float:
         """The number that the program prints."""
         if self._process is None or self._process.poll() is not None:
             self._process = self._start()

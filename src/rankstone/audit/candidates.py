@@ -45,6 +45,8 @@ class Change:
     swap: str = ""  # the metric whose numerator, or value, it is
     value: Callable[[float], float] | None = None  # of the value
     mean: Callable[[list[float]], float] | None = None  # of the values of several queries
+    any_refused: bool = False  # any value where a question is refused
+    any_ties: bool = False  # any value where scores are equal
     extends: bool = False  # it says what to do with data that is refused otherwise
 
     def plan(self, plan: Plan) -> Plan:
@@ -95,8 +97,10 @@ class Candidate:
 
     @property
     def is_extension(self) -> bool:
-        """Whether the changes only say what to do with data that the convention refuses."""
-        return all(change.extends for change in self.changes)
+        """Whether the changes only say what to do with data that the convention refuses, or refuse more."""
+        return all(
+            change.extends or (change.choices and {*change.choices.values()} == {"error"}) for change in self.changes
+        )
 
     def __str__(self) -> str:
         return self.convention + (f" with {', '.join(map(str, self.changes))}" if self.changes else "")
@@ -122,6 +126,10 @@ class Questionnaire:
             values = parts["list"][0].own(parts["list"][1], candidate)
         else:
             values = self._one_sided(candidate, parts)
+        if any(change.any_refused for change in candidate.changes):
+            values[values == ERROR] = ANY
+        if any(change.any_ties for change in candidate.changes):
+            values[self._tied] = ANY
         for change in candidate.changes:
             if change.value is not None:
                 number = np.isfinite(values)
@@ -172,6 +180,13 @@ class Questionnaire:
         return out
 
     @cached_property
+    def _tied(self) -> Any:
+        """Which questions have equal scores, in single precision."""
+        return np.array([any(
+            len({np.float32(score) for _, score in query.run or ()}) < len(query.run or ()) for query in question.queries
+        ) for question in self.questions], dtype=bool)  # fmt: skip
+
+    @cached_property
     def _groups(self) -> dict[int | None, list[list[tuple[int, int]]]]:
         """By cutoff: questions of one query that are evaluated together, and each of the others."""
         by_key: dict[Any, list[tuple[int, int]]] = {}
@@ -218,7 +233,7 @@ class Questionnaire:
                         )
                     )
                 except _ERRORS:
-                    out[indices] = ANY
+                    out[indices] = np.where(out[indices] == ERROR, ERROR, ANY)
                     continue
                 own = np.atleast_1d(self._values_per_query(tuple(group), plain.plan, k))
                 tops, bottoms = (np.broadcast_to(side, own.shape) for side in (tops, bottoms))

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from rankstone.audit.candidates import Candidate, Change
 from rankstone.audit.questions import Form, Query
 from rankstone.conventions.choices import CHOICES
+from rankstone.conventions.convention import find_convention
 from rankstone.conventions.plan import Plan
-from rankstone.explain.sweep import options_of
-from rankstone.metrics.registry import Metric
+from rankstone.explain.sweep import choice_of, options_of
+from rankstone.metrics.registry import ByName, Metric
 
 _GAINS = ("ndcg", "dcg", "cg")
 _GRADES = (-2, -1, 0, 0.25, 0.5, 1, 1.5, 2, 2.75, 3, 4, 5)  # of the questions
@@ -175,16 +176,32 @@ def changes_of(metric: Metric, plans: Mapping[str, Plan], form: Form) -> list[Ch
 
 
 def extensions(candidate: Candidate, form: Form) -> Iterator[Candidate]:
-    """The definition with rules for repeated items, where it refuses these and the calling style has them."""
-    runs, truths = candidate.plan.choices["duplicates"], candidate.plan.choices["truth_duplicates"]
-    of_run = ("once", "count", "first") if form.repeats and runs == "error" else ()
-    of_truth = ("first", "count") if form.repeats and not form.grades and truths == "error" else ()
-    for names in product(of_run or (runs,), of_truth or (truths,)):
-        choices = {name: value for name, value, before in zip(
-            ("duplicates", "truth_duplicates"), names, (runs, truths), strict=True) if value != before}  # fmt: skip
+    """The definition with rules for what it refuses or leaves out, where the calling style has that."""
+    rules: list[tuple[str, tuple[Any, ...]]] = [
+        ("duplicates", ("once", "count", "first") if form.repeats else ()),
+        ("truth_duplicates", ("first", "count") if form.repeats and not form.grades else ()),
+        ("no_queries", (0, 1)),  # where every query is left out
+    ]
+    before = {name: choice_of(candidate.plan, name) for name, _ in rules}
+    open_rules = [(None, *values) if before[name] in ("error", "nan") else (None,) for name, values in rules]
+    for values in product(*open_rules):
+        choices = {name: value for (name, _), value in zip(rules, values, strict=True) if value is not None}
         name = ", ".join(f"{name}={value!r}" for name, value in choices.items())
         if choices and (extended := candidate.with_change(Change(name, choices=choices, extends=True))):
             yield extended
+
+
+def loose_extensions(candidate: Candidate, form: Form) -> Iterator[Candidate]:
+    """The definition with any value where the tool's own order of equal scores is undefined, or data is refused."""
+    undefined = form.scores and bool(find_convention(candidate.convention).undefined_order)
+    refuses = "error" in (candidate.plan.choices["duplicates"], candidate.plan.choices["truth_duplicates"])
+    for change in (*(_ANY_TIES,) * undefined, *(_ANY_RULE,) * (refuses and form.repeats)):
+        if extended := candidate.with_change(change):
+            yield extended
+
+
+_ANY_TIES = Change("an order of its own of equal scores", any_ties=True, extends=True)
+_ANY_RULE = Change("a rule of its own for repeated items", any_refused=True, extends=True)
 
 
 class Trap(NamedTuple):
@@ -231,7 +248,7 @@ TRAPS: tuple[Trap, ...] = (
 )  # fmt: skip
 
 
-def trap_of(metric: str, choices: Mapping[str, Any]) -> str:
+def trap_of(metric: str, choices: ByName) -> str:
     """The name of the known defect that one of the choices is; empty if none is."""
     return next((
         trap.name for trap in TRAPS
@@ -239,7 +256,7 @@ def trap_of(metric: str, choices: Mapping[str, Any]) -> str:
     ), "")  # fmt: skip
 
 
-def words_of(metric: Metric, name: str, value: Any) -> str:
+def words_of(metric: Metric, name: str, value: object) -> str:
     """A choice's value in words."""
     about = metric.declaration.about.get(name) or CHOICES[name]
     return (about.labels.get(value, "") and about.describe(name, value)) or about.describe(name, value) or str(value)

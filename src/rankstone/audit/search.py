@@ -12,6 +12,8 @@ from rankstone.align.alignment import Bools, Floats
 from rankstone.audit.candidates import ANY, ERROR, Candidate, Change, Questionnaire
 from rankstone.audit.questions import Question
 
+EXACT = 1e-9  # tolerance
+LOOSE = -1  # the depth of definitions with any value on some questions
 _SCORED = 60  # candidates by which questions are chosen
 _BATTERY = 40  # questions of all kinds before definitions with two changes are tried
 _BEAM = 8  # definitions that are changed further
@@ -39,7 +41,8 @@ class Search:
     changes: Sequence[Change]
     ask: Callable[[Question], float | None]
     presets: Sequence[Candidate]
-    tolerance: float = 1e-9
+    loose: Sequence[Candidate] = ()  # presets with any value on some questions
+    tolerance: float = EXACT
     lenient: bool = False  # where the function fails, any value agrees
     asked: dict[int, float] = field(default_factory=dict)  # answers by place in the pool
     refused: set[int] = field(default_factory=set)
@@ -88,26 +91,28 @@ class Search:
         depths: numbers of changes that are tried.
         """
         for depth in depths:
-            if depth and len(self.asked) < _MOST:
+            if depth > 0 and len(self.asked) < _MOST:
                 self.battery()
-            remaining = self.narrow(self.presets if depth == 0 else self.deeper(depth))
+            presets = self.loose if depth == LOOSE else self.presets
+            remaining = self.narrow(presets if depth <= 0 else self.deeper(depth))
             while remaining:
                 if confirmed := self.confirm(remaining):
                     return confirmed
-                remaining = self.consistent(self.presets)
+                remaining = self.consistent(presets)
         return []
 
     def confirm(self, remaining: Sequence[Candidate]) -> list[Candidate]:
         """The class, after questions that separate its first from its neighbours, and questions of all kinds."""
-        for _ in range(4):
+        for count in (_CONFIRMED, _CONFIRMED // 2, _CONFIRMED // 4, 0):
             winner = remaining[0]
             remaining = self.narrow([*remaining, *self.consistent(self.neighbours([winner]))])
-            for at in [at for at in self.spread() if at not in self.asked][: _CONFIRMED if remaining else 0]:
+            for at in [at for at in self.spread() if at not in self.asked][: count if remaining else 0]:
                 self.answer(at)
             remaining = self.consistent(remaining)
             if not remaining or remaining[0] is winner:
                 break
-        return [each for each in remaining if self.same(each, remaining[0])]
+        # Where the function fails on every question that separates two, they cannot be separated.
+        return [each for each in remaining if self.lenient or self.same(each, remaining[0])]
 
     def same(self, first: Candidate, second: Candidate) -> bool:
         """Whether two candidates have the same values in the whole pool."""
