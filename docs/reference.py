@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import rankstone as rs
 from rankstone import statistics
+from rankstone.audit.audit_report import AuditReport, Finding
+from rankstone.audit.questions import Question
 from rankstone.authoring import Metric
 from rankstone.compare.breakdown import Leaderboard, QueryChange, QueryChanges, Slices
 from rankstone.compare.caveats import Caveat
@@ -43,7 +45,8 @@ RESULTS = (
     rs.Result, AccumulatedMeans, Account, TieRange, UnjudgedRange, Definition, rs.Comparison, Difference, Caveat,
     QueryChanges, QueryChange, Slices, Leaderboard, CheckResult, GateOutcome, Scores, Score, TaskLeaderboard,
     ModelEntry,
-    Explanation, Moves, ConventionDifference, IdentifyResult, IdentifyTable, SampledMetrics, WindowResult, Confusion,
+    Explanation, Moves, ConventionDifference, IdentifyResult, IdentifyTable, SampledMetrics, AuditReport, Finding,
+    Question, WindowResult, Confusion,
     Example, Plot, Readable,
 )  # fmt: skip
 # Modules below the package, with their page; the title says what is in it.

@@ -182,9 +182,9 @@ class Questionnaire:
     @cached_property
     def _tied(self) -> Any:
         """Which questions have equal scores, in single precision."""
-        return np.array([any(
-            len({np.float32(score) for _, score in query.run or ()}) < len(query.run or ()) for query in question.queries
-        ) for question in self.questions], dtype=bool)  # fmt: skip
+        scores = [[[np.float32(score) for _, score in query.run or ()] for query in question.queries]
+                  for question in self.questions]  # fmt: skip
+        return np.array([any(len({*each}) < len(each) for each in several) for several in scores], dtype=bool)
 
     @cached_property
     def _groups(self) -> dict[int | None, list[list[tuple[int, int]]]]:

@@ -201,6 +201,9 @@ class Search:
         places = list(self.asked)
         alive = [each for each in near if self.agreement(self.small(each, places), places).all()]
         self.tops = self.ranked([*bases, *near])
-        return sorted(alive, key=lambda each: bool((self.small(each, places) == ANY).any()))  # determined ones first
+        order = {each.convention: at for at, each in reversed([*enumerate(self.presets)])}
+        return sorted(alive, key=lambda each: (
+            bool((self.small(each, places) == ANY).any()), len(each.changes), order[each.convention]
+        ))  # fmt: skip
 
     tops: list[tuple[int, Candidate]] = field(default_factory=list)

@@ -84,7 +84,8 @@ COMMANDS = {
         "audit_command", "audit", "find out whose metric a program computes, and where it breaks",
         "rankstone audit -m rr@10 -- python3 my_metric.py",
         epilog="The program reads a JSON object per line, with truth, run and k, and prints a number per line; or two "
-        "files, if its words have {truth} and {run}: -- ./my_trec_eval {truth} {run}.\nExit code 0: passed, 3: failed, 4: inconclusive; 1: bad data, 2: bad usage.",
+        "files, if its words have {truth} and {run}: -- ./my_trec_eval {truth} {run}.\n"
+        "Exit code 0: passed, 3: failed, 4: inconclusive; 1: bad data, 2: bad usage.",
     ),
     "fuse": _command(
         "fuse_commands", "fuse", "fuse several runs into one", "rankstone fuse a.run b.run --method rrf -o fused.run\n"
