@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import rankstone as rs
 from rankstone import statistics
+from rankstone.audit.audit_report import AuditReport, Finding
+from rankstone.audit.questions import Question
 from rankstone.authoring import Metric
 from rankstone.cli.verify_command import Verification
 from rankstone.compare.breakdown import Leaderboard, QueryChange, QueryChanges, Slices
@@ -48,7 +50,7 @@ RESULTS = (
     rs.Result, AccumulatedMeans, Account, TieRange, UnjudgedRange, Definition, rs.Comparison, Difference, Caveat,
     QueryChanges, QueryChange, Slices, Leaderboard, Winner, CheckResult, GateOutcome, Scores, Score, TaskLeaderboard,
     ModelEntry,
-    Explanation, Moves, ConventionDifference, IdentifyResult, IdentifyTable, SampledMetrics, WindowResult, Confusion,
+    Explanation, Moves, ConventionDifference, IdentifyResult, IdentifyTable, SampledMetrics, AuditReport, Finding, Question, WindowResult, Confusion,
     RiskCoverage, AnswerThreshold, Verification, InterleavedList, Outcome, InterleavingResult, Preference, Example,
     Plot, Readable,
 )  # fmt: skip

@@ -12,6 +12,7 @@ from rankstone import sql as sql
 from rankstone import statistics as statistics
 from rankstone import testing as testing
 from rankstone import typing as typing
+from rankstone.audit.audit import audit as audit
 from rankstone.cli.verify_command import verify as verify
 from rankstone.compare.check import check as check
 from rankstone.compare.compare import compare as compare

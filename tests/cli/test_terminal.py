@@ -163,6 +163,19 @@ def test_help_has_an_example_and_readable_words(name, capsys):
         assert f" {letter} " not in text.replace("\n", " "), f"a metavar of one letter: {letter}"
 
 
+MY_METRIC = """
+import json, sys
+
+def rr(scores, grades, k):
+    ranked = sorted(scores, key=lambda item: (scores[item], item), reverse=True)[:k]
+    return next((1 / rank for rank, item in enumerate(ranked, 1) if grades.get(item, 0) >= 1), 0)
+
+for line in sys.stdin:
+    question = json.loads(line)
+    truth, run = question["truth"], question["run"]
+    values = [rr(run.get(query, {}), truth[query], question["k"]) for query in truth]
+    print(sum(values) / len(values), flush=True)
+"""
 EXAMPLES = [line for row in COMMANDS.values() for line in row.example.splitlines()]
 
 
@@ -180,6 +193,7 @@ def example_files(tmp_path, monkeypatch):
         'truth = "qrels.txt"\nbaseline = "a.run"\ncandidate = "b.run"\n[[gate]]\nmetric = "ap"\nnot_worse_than = 0.1\n'
     )
     (tmp_path / "pins.toml").write_text('[[pin]]\nquery = "101"\nitem = "c"\n')
+    (tmp_path / "my_metric.py").write_text(MY_METRIC)
     (tmp_path / "results" / "org__a").mkdir(parents=True)
     (tmp_path / "results" / "org__a" / "T1.json").write_text(task_result("T1", 0.5))
     rs.evaluate("qrels.txt", "a.run").write("a.parquet")

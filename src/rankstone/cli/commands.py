@@ -107,6 +107,13 @@ COMMANDS = {
         "rankstone compile ndcg@10 ap rr@10 -c trec_eval -o metrics.js\n"
         "rankstone compile ndcg@10 --to rust", words="metrics",
     ),
+    "audit": _command(
+        "audit_command", "audit", "find out whose metric a program computes, and where it breaks",
+        "rankstone audit -m rr@10 -- python3 my_metric.py",
+        epilog="The program reads a JSON object per line, with truth, run and k, and prints a number per line; or two "
+        "files, if its words have {truth} and {run}: -- ./my_trec_eval {truth} {run}.\n"
+        "Exit code 0: passed, 3: failed, 4: inconclusive; 1: bad data, 2: bad usage.",
+    ),
     "fuse": _command(
         "fuse_commands", "fuse", "fuse several runs into one", "rankstone fuse a.run b.run --method rrf -o fused.run\n"
         "rankstone fuse a.run b.run --method comb_sum --norm min-max --weights 0.7,0.3",
@@ -164,7 +171,7 @@ def _load(name: str) -> Callable[..., Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns 0, 1 for bad data or 2 for bad usage, and of `check` 3 or 4."""
+    """Run the command; returns 0, 1 for bad data or 2 for bad usage, and of `check` and `audit` 3 or 4."""
     argument_list = sys.argv[1:] if argv is None else argv
     words = _spread(argument_list)
     if " ".join(words[:2]) in COMMANDS:
@@ -303,7 +310,7 @@ def parser(asked: str | None = None) -> argparse.ArgumentParser:
         usage="%(prog)s [-h] [--version] COMMAND ...",
         add_help=False,
         description="Evaluates rankings: search, recommendation, RAG, learning to rank.",
-        epilog="Exit code 1: bad data, 2: bad usage; of check, 3: failed, 4: inconclusive.",
+        epilog="Exit code 1: bad data, 2: bad usage; of check and audit, 3: failed, 4: inconclusive.",
         formatter_class=_OneLineEach,
     )
     top.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)  # the usage says it, in fewer lines

@@ -29,6 +29,7 @@ from rankstone.evaluate.windows import WindowResult
 from rankstone.metrics.registry import parse_one
 from rankstone.results.answer import Answer, number, signed
 from rankstone.results.definition import groups_in_order, summarize
+from rankstone.results.junit import JUnitCase, junit
 from rankstone.results.result import Result
 from rankstone.results.schema import stamp
 from rankstone.statistics.corrections import adjust
@@ -646,23 +647,12 @@ class CheckResult(Records[GateOutcome]):
 
     def to_junit(self) -> str:
         """JUnit XML for build servers: one test case per gate, and per pinned query."""
-        from xml.etree import ElementTree
-
+        outcomes = {PASSED: "", FAILED: "failure", INCONCLUSIVE: "skipped"}
         cases = self.cases()
-        failed = sum(case.effect == FAILED for case in cases)
-        skipped = sum(case.effect == INCONCLUSIVE for case in cases)
-        counts = {"tests": str(len(cases)), "failures": str(failed), "errors": "0", "skipped": str(skipped)}
-        top = ElementTree.Element("testsuites", counts)
-        suite = ElementTree.SubElement(top, "testsuite", {"name": "rankstone check", **counts})
-        for case in cases:
-            element = ElementTree.SubElement(suite, "testcase", {"classname": case.kind, "name": _xml(case.name)})
-            if case.effect == PASSED:
-                ElementTree.SubElement(element, "system-out").text = _xml(case.details)
-            else:
-                kind = "failure" if case.effect == FAILED else "skipped"
-                message = {"message": _xml(case.details.partition("\n")[0])}
-                ElementTree.SubElement(element, kind, message).text = _xml(case.details)
-        return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(top, encoding="unicode")
+        return junit(
+            "rankstone check",
+            [JUnitCase(*case[:3], outcomes[case.effect], case.details.partition("\n")[0]) for case in cases],
+        )
 
     def cases(self) -> list[Case]:
         """Each gate and each pinned query as a test case."""
@@ -725,8 +715,3 @@ def _command_text(text: str, is_property: bool = False) -> str:
 def _origin() -> str:
     """The last line of an answer without metrics."""
     return f"rankstone {__version__}"
-
-
-def _xml(text: str) -> str:
-    """Text without the characters that XML does not allow."""
-    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)

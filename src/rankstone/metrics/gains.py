@@ -153,6 +153,7 @@ DISCOUNTS: Mapping[str, Discount] = {
     "log2(max(rank,2))": lambda f, rank: 1.0 / f.log2(f.maximum(rank, 2.0)),
     "ln(rank+1)": lambda f, rank: 1.0 / f.log(rank + 1.0),
     "rank": reciprocal,
+    "log2(rank+2)": lambda f, rank: 1.0 / f.log2(rank + 2.0),  # an error of some tools, which audits look for
 }
 
 

@@ -1,0 +1,1 @@
+"""Audits of other people's metrics: whose definition a function follows, and which properties it breaks."""

@@ -1,0 +1,441 @@
+"""`audit`: whose metric a function computes, how it differs from a convention, and which properties it breaks."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rankstone.align.alignment import Floats
+from rankstone.audit.audit_report import AuditReport, Finding, shown
+from rankstone.audit.calling import Adapter, Caller, caller_of
+from rankstone.audit.candidates import ANY, ERROR, Candidate, Change, Questionnaire
+from rankstone.audit.changes import NEEDS, changes_of, choices_of, extensions, loose_extensions, trap_of, words_of
+from rankstone.audit.properties import Probe, Violation, mixed_ids, violations
+from rankstone.audit.questions import Question, pool, shrink
+from rankstone.audit.search import EXACT, LOOSE, Search
+from rankstone.conventions.choices import CHOICES
+from rankstone.conventions.convention import find_convention
+from rankstone.conventions.plan import unread
+from rankstone.errors import InputError
+from rankstone.explain.sweep import changed, choice_of, differences, presets
+from rankstone.metrics.registry import Metric, parse_one
+from rankstone.results.definition import definition_of
+
+_ROUNDS = 3  # of searches, each with the examples that refuted the last answer
+_CHECKED = 150  # questions by which properties are checked
+_CLEAR = 1e-6  # difference of values that are not the same
+_LARGE = 0.002  # difference of an example's values, where there is such an example
+
+
+def audit(
+    function: Callable[..., object],
+    metric: str | Metric,
+    calling: str | Adapter = "lists",
+    *,
+    expect: str | None = None,
+    seconds: float = 1.0,
+    seed: int = 28,
+) -> AuditReport:
+    """Find out whose definition of a metric a function follows, and which properties it breaks.
+
+    The function is asked small questions, each chosen to split the definitions that are left: every convention that
+    has the metric, and conventions with changed choices or known defects.
+
+    Parameters
+    ----------
+    function : callable
+        The function; it returns a number.
+    metric : str or Metric
+        The metric that it computes: "ndcg@10".
+    calling : str or callable, default "lists"
+        How it is called: "lists", `f(ranked items, relevant items or {item: grade})`; "dicts", `f({query: {item:
+        grade}}, {query: {item: score}})`; "labels", `f(grades in ranked order)`; "arrays", `f(grades, scores)`; "trec
+        files", `f(path of the qrels, path of the run)`. A parameter such as `k` gets the cutoff. Else an adapter,
+        `adapter(function, question)`, that calls it with `question.truth` and `question.run`.
+    expect : str, optional
+        The convention that it should follow; the report compares it with this one, by default with "rankstone".
+    seconds : float, default 1.0
+        Time limit of one call.
+    seed : int, default 28
+        Random seed of the questions.
+
+    Returns
+    -------
+    AuditReport
+        With `convention`, `nearest`, `differences`, `findings` and `exit_code`.
+
+    Raises
+    ------
+    ValueError
+        If no convention has the metric, or the calling style is unknown.
+
+    Examples
+    --------
+    >>> def hits(ranked, relevant, k):
+    ...     return sum(item in relevant for item in ranked[:k]) / k
+    >>> report = rs.audit(hits, metric="precision@3", expect="trec_eval")
+    >>> report.findings[0].name
+    'a repeated item is credited each time'
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the function, and of questions without a relevant item
+        return _Audit(function, parse_one(metric, "audit one"), calling, expect, seconds, seed).report()
+
+
+class _Audit:
+    """One audit."""
+
+    def __init__(
+        self, function: Any, metric: Metric, calling: Any, expect: str | None, seconds: float, seed: int
+    ) -> None:
+        self.plans = presets(metric, {})
+        if (
+            metric.declaration.kind not in ("ranking", "count")
+            or metric.declaration.reads != "ranking"
+            or not self.plans
+        ):
+            raise InputError(f"audit asks about rankings and grades, which {metric} does not read")
+        self.expect = None if expect is None else find_convention(expect).name
+        if self.expect is not None and self.expect not in self.plans:
+            raise InputError(f"{self.expect} does not define {metric}")
+        self.metric, self.reference = metric, self.expect or "rankstone"
+        self.calling = calling if isinstance(calling, str) else "adapter"
+        self.caller = caller_of(function, calling, metric.k, seconds)
+        self.pool = pool(self.caller.form, self.caller.cutoffs, seed=seed)
+        by_top = bool(metric.declaration.all_queries(metric.declaration.defaults))
+        self.questionnaire = Questionnaire(self.pool, self.caller.form.scores, by_top)
+        self.candidates = {name: Candidate(name, plan) for name, plan in self.plans.items()}
+        self.changes = changes_of(metric, self.plans, self.caller.form)
+        self.search = self._searching(Caller.__call__.__get__(self.caller))
+
+    def _searching(self, ask: Callable[[Question], float | None], **options: Any) -> Search:
+        plain = list(self.candidates.values())
+        more = [each for candidate in plain for each in extensions(candidate, self.caller.form)]
+        loose = [each for candidate in plain for each in loose_extensions(candidate, self.caller.form)]
+        return Search(self.pool, self.questionnaire, self.changes, ask, [*plain, *more], loose, **options)
+
+    # -- the definition --------------------------------------------------------------------------------------
+
+    def identify(self) -> tuple[list[Candidate], list[str]]:
+        """The candidates of one class that agree with all answers, and remarks; empty if there are none."""
+        search = self.search
+        if winners := search.run([0]):
+            return winners, []
+        search.battery()
+        tolerance, remark = self._precision()
+        for depths in ([0], [1, 2], [LOOSE], [3]):
+            for search.tolerance in sorted({EXACT, max(EXACT, tolerance)}):
+                for lenient in sorted({search.lenient or depths != [0], True}):
+                    search.lenient = lenient and ERROR in search.asked.values()
+                    if (lenient == search.lenient or depths != [0]) and (winners := search.run(depths)):
+                        return winners, [remark] * (search.tolerance > EXACT)
+        return [], []
+
+    def _precision(self) -> tuple[float, str]:
+        """The tolerance for single precision, or for values that are rounded to decimals."""
+        values = [value for at, value in self.search.asked.items()
+                  if math.isfinite(value) and len(self.pool[at].queries) == 1]  # fmt: skip
+        exact = [value for value in values if value * 64 != int(value * 64)]
+        if len(exact) < 3:
+            return 0.0, ""
+        if all(float(np.float32(value)) == value for value in values):
+            return 2e-6, "the values have single precision"
+        for digits in range(1, 8):
+            if all(abs(round(value, digits) - value) < 1e-12 for value in values):
+                return 0.500001 * 10.0**-digits, f"the values are rounded to {digits} decimals"
+        return 0.0, ""
+
+    # -- differences -----------------------------------------------------------------------------------------
+
+    def differences(self, winner: Candidate, reference: Candidate) -> Iterator[Finding]:
+        """Each choice of the winner that differs from the reference and matters, with its smallest example."""
+        metric = self.metric.name
+        for name in differences(winner.plan, reference.plan):
+            if name in unread(winner.plan) and name in unread(reference.plan):
+                continue
+            value, other = choice_of(winner.plan, name), choice_of(reference.plan, name)
+            if other == "error" and value != _ACCEPTED.get(name, value):
+                other = _ACCEPTED[name]
+            own = next((each for each in winner.changes if name in each.choices), None)
+            try:
+                plan = changed(winner.plan, {name: other})
+            except ValueError:
+                continue
+            without = replace(winner, plan=plan, changes=tuple(each for each in winner.changes if each is not own))
+            trap = trap_of(metric, {name: value})
+            bundle = (
+                own is not None and not own.extends and (len(own.choices) > 1 or own.name.partition("=")[0] != name)
+            )
+            words = "" if bundle else words_of(self.metric, name, value)
+            label = str(own) if bundle else trap or words
+            yield from self._example(
+                winner, without, reference, label, "defect" if trap or bundle else "difference",
+                "" if bundle else f"{name}={value!r}, {reference.convention}: {other!r}", name,
+            )  # fmt: skip
+        for change in winner.changes:
+            if change.choices and change.side == "both":
+                continue
+            without = replace(winner, changes=tuple(each for each in winner.changes if each is not change))
+            label = trap_of(metric, change.choices)
+            yield from self._example(winner, without, reference, f"{label}: {change}" if label else str(change),
+                                     "defect", "", change.name)  # fmt: skip
+
+    def _example(
+        self,
+        winner: Candidate,
+        without: Candidate,
+        reference: Candidate,
+        name: str,
+        kind: str,
+        detail: str,
+        choice: str,
+    ) -> Iterator[Finding]:
+        """The difference with the smallest question that shows it; nothing if no question does."""
+        one, other = self.search.row(winner), self.search.row(without)
+        places = np.flatnonzero(_unlike(one, other))
+        if not len(places):
+            return
+
+        finite = [at for at in places if np.isfinite([one[at], other[at]]).all() and abs(one[at] - other[at]) > _LARGE]
+
+        def differs(question: Question) -> bool:
+            first, second = self.values([winner, without], question)
+            if finite:
+                return math.isfinite(first) and math.isfinite(second) and abs(first - second) > _LARGE
+            return bool(question.items and _unlike(np.array([first]), np.array([second]))[0])
+
+        start = min((self.pool[at] for at in finite or places), key=lambda question: question.size)
+        question = shrink(start, differs, self.fit, 120)
+        if detail:
+            detail = f"{detail}, {shown(self.values([without], question)[0])} with that"
+        yield self._finding(
+            name, kind, question, {_short(winner): winner, reference.convention: reference}, detail, choice
+        )
+
+    def _finding(
+        self, name: str, kind: str, question: Question, others: Mapping[str, Candidate], detail: str = "",
+        choice: str = "",
+    ) -> Finding:  # fmt: skip
+        values = self._leading(question, others)
+        return Finding(name, kind, question, self.caller(question), None, values, detail, False, choice)
+
+    def _leading(self, question: Question, others: Mapping[str, Candidate]) -> dict[str, float]:
+        """Values of definitions by name."""
+        return dict(zip(others, self.values(list(others.values()), question), strict=True))
+
+    def values(self, candidates: Sequence[Candidate], question: Question) -> list[float]:
+        """Values of one question."""
+        questionnaire = Questionnaire([question], *self.questionnaire.settings)
+        return [float(questionnaire.values(each)[0]) for each in candidates]
+
+    def fit(self, question: Question) -> Question:
+        """The question as it can be asked."""
+        k = question.k if question.k in self.caller.cutoffs else self.metric.k
+        return self.caller.form.fit(question._replace(k=k))
+
+    # -- the report ------------------------------------------------------------------------------------------
+
+    def report(self) -> AuditReport:
+        """Identify, compare and check."""
+        reference = self.candidates[self.reference]
+        for _ in range(_ROUNDS):
+            winners, remarks = self.identify()
+            asked = len(self.search.asked) + len(self.search.refused)
+            if not winners:
+                break
+            different = list(self.differences(self._best(winners), reference))
+            wrong = [each.question for each in different if each.question is not None and self._refutes(each)]
+            if not wrong:
+                break
+            self._add(wrong)
+        search = self.search
+        best = self._best(winners) if winners else self._nearest()
+        plain = best if best.convention == self.expect and best.is_extension else None
+        same = [each.convention for each in winners if each.is_extension and each.convention != best.convention]
+        places = list(search.asked)
+        agreement = 1.0 if winners else float(search.agreement(search.row(best)[places], places).mean())
+        if not winners:
+            different = [self._unexplained(best), *self.differences(best, reference)]
+        probe = Probe(self.caller, self.metric.declaration)
+        others = self._others(best)
+        broken = [self._violation(each, others) for each in violations(probe, self._checked(), self.fit)]
+        broken += [*self._modified(), *self._unstable()]
+        mixed = self._mixed(probe)
+        if mixed is not None and mixed.other == mixed.value:
+            broken.append(mixed)
+        defects = [each for each in different if each.kind == "defect"]
+        if self.expect is not None and plain is not None:
+            broken = [replace(each, is_expected=each.is_expected or self._expected(each)) for each in broken]
+        return AuditReport(
+            str(self.metric), self.calling, best.convention if winners and best.is_extension else None,
+            tuple(dict.fromkeys(same)), str(best), tuple(map(str, best.changes)), agreement, self.expect or "",
+            self.reference, self._disagreement(winners, reference), tuple(different), (*defects, *broken),
+            self._undetermined(best) if winners else {}, tuple(remarks), asked, self.caller.calls,
+            self._definition(best),
+        )  # fmt: skip
+
+    def _best(self, winners: Sequence[Candidate]) -> Candidate:
+        """The expected convention if it is among them, else the first."""
+        return next((each for each in winners if each.convention == self.expect and each.is_extension), winners[0])
+
+    def _refutes(self, finding: Finding) -> bool:
+        """Whether the function's value of an example is not that of the definition."""
+        value = next(iter(finding.values.values()), ANY)
+        return value != ANY and finding.value != ERROR and not self._alike(finding.value, value)
+
+    def _add(self, questions: Sequence[Question]) -> None:
+        """More questions, as none of the pool refuted a definition."""
+        self.pool = [*self.pool, *questions]
+        self.questionnaire = Questionnaire(self.pool, *self.questionnaire.settings)
+        before = self.search
+        self.search = self._searching(before.ask, asked=before.asked, refused=before.refused)
+        for at in range(len(self.pool) - len(questions), len(self.pool)):
+            self.search.answer(at)
+
+    def _checked(self) -> list[Question]:
+        """The questions by which properties are checked."""
+        places = [*self.search.asked, *(at for at in self.search.spread() if at not in self.search.asked)]
+        return [self.pool[at] for at in places[: _CHECKED if self.caller.is_fast else _CHECKED // 3]]
+
+    def _nearest(self) -> Candidate:
+        ranked = self.search.ranked([*self.search.presets, *(each for _, each in self.search.tops)])
+        return ranked[0][1]
+
+    def _definition(self, best: Candidate) -> str:
+        convention = find_convention(best.convention)
+        choices = {f"{self.metric.name}_{name}" if name in best.plan.arguments else name: value
+                   for change in best.changes if change.side == "both" for name, value in change.choices.items()
+                   if name != "discount" or value != "log2(rank+2)"}  # fmt: skip
+        try:
+            return definition_of(best.plan, convention.with_choices(**choices)).cite
+        except (ValueError, KeyError, TypeError):
+            return ""
+
+    def _unexplained(self, best: Candidate) -> Finding:
+        """The smallest question on which the function differs from the nearest definition."""
+        search = self.search
+
+        def differs(question: Question) -> bool:
+            answer, value = self.caller(question), self.values([best], question)[0]
+            return value != ANY and not self._alike(answer, value)
+
+        wrong = [at for at, answer in search.asked.items()
+                 if not self._alike(answer, float(search.row(best)[at])) and search.row(best)[at] != ANY]  # fmt: skip
+        numbers = [at for at in wrong if search.asked[at] != ERROR] or wrong
+        if not numbers:
+            return Finding("no convention has these values", "defect")
+        question = shrink(min((self.pool[at] for at in numbers), key=lambda each: each.size), differs, self.fit)
+        return self._finding("no definition has these values", "defect", question, self._others(best))
+
+    def _others(self, best: Candidate) -> dict[str, Candidate]:
+        """The leading definitions by name."""
+        names = dict.fromkeys((self.reference, best.convention, *list(self.candidates)[:2]))
+        return {_short(best): best, **{name: self.candidates[name] for name in names}}
+
+    def _alike(self, answer: float, value: float) -> bool:
+        if math.isnan(answer) or math.isnan(value) or not math.isfinite(answer):
+            return (
+                answer == value
+                or (math.isnan(answer) and math.isnan(value))
+                or (self.search.lenient and answer == ERROR)
+            )
+        return abs(answer - value) <= max(self.search.tolerance, 1e-9) * max(1.0, abs(value))
+
+    def _violation(self, violation: Violation, others: Mapping[str, Candidate]) -> Finding:
+        """A broken property; expected if the definition has the same values there."""
+        kind, question = violation.property.kind, violation.question
+        values = self._leading(question, others)
+        other = violation.values[1] if len(violation.values) > 1 else None
+        return Finding(
+            violation.property.name, "property", question, violation.values[0], other, values, violation.error,
+            kind == "value" and not violation.error
+            and all(self._alike(violation.values[0], value) for value in values.values()),
+        )  # fmt: skip
+
+    def _expected(self, finding: Finding) -> bool:
+        """Whether the expected convention breaks the property in the same way."""
+        if finding.question is None or (finding.other is None and finding.kind != "property"):
+            return False
+        value = finding.values.get(self.reference, math.nan)
+        return finding.name not in _NEVER_EXPECTED and self._alike(finding.value, value)
+
+    def _mixed(self, probe: Probe) -> Finding | None:
+        """Ids 1 and "1" on the two sides, which may be one item."""
+        question, values = mixed_ids(probe)
+        if question is None or values[0] == 0:
+            return None
+        return Finding("ids 1 and '1' are the same item", "defect", question, values[1], values[0])
+
+    def _modified(self) -> Iterator[Finding]:
+        if (question := self.caller.modified) is not None:
+
+            def modifies(smaller: Question) -> bool:
+                self.caller.modified = None
+                self.caller(smaller)
+                return self.caller.modified is not None
+
+            question = shrink(question, modifies, self.fit)
+            yield Finding("the input is modified", "property", question, self.caller(question))
+
+    def _unstable(self) -> Iterator[Finding]:
+        """Questions asked again, whose value is another one now."""
+        search = self.search
+        again = sorted(search.asked, key=lambda at: self.pool[at].size)[:30]
+        for at in again:
+            value = self.caller(self.pool[at])
+            if not self._alike(value, search.asked[at]) and ERROR not in (value, search.asked[at]):
+                yield Finding("depends on earlier calls", "property", self.pool[at], search.asked[at], value)
+                return
+
+    def _disagreement(self, winners: Sequence[Candidate], reference: Candidate) -> float:
+        """Share of questions on which the function, or the definition that it follows, differs from the reference."""
+        row = self.search.row(reference)
+        if winners:
+            return float(_unlike(self.search.row(winners[0]), row).mean())
+        answers = list(self.search.asked.items())
+        return float(np.mean([not self._alike(answer, float(row[at])) for at, answer in answers])) if answers else 0.0
+
+    def _undetermined(self, best: Candidate) -> dict[str, tuple[str, ...]]:
+        """Choices that no question of this calling style depends on, by the reason."""
+        out: dict[str, list[str]] = {}
+        form, options = self.caller.form, choices_of(self.metric, self.plans, self.caller.form)
+        names = [*CHOICES, *self.metric.declaration.defaults]
+        for name in names:
+            if name in unread(best.plan) or name == "default_k" or name in dict(self.metric.params):
+                continue
+            if name not in options and name in NEEDS:
+                out.setdefault(NEEDS[name][1], []).append(name)
+                continue
+            rows = []
+            for value in options.get(name, ()):
+                other = best.with_change(Change(name, choices={name: value}))
+                if other is not None:
+                    rows.append(self.search.row(other))
+            row = self.search.row(best)
+            if rows and not any(_unlike(row, other).any() for other in rows):
+                out.setdefault("no question depends on it", []).append(name)
+        del form
+        return {reason: tuple(names) for reason, names in out.items()}
+
+
+_ACCEPTED = {"duplicates": "once", "truth_duplicates": "first"}  # compared with where the reference refuses the data
+_NEVER_EXPECTED = frozenset(
+    ("the input is modified", "not deterministic", "depends on earlier calls",
+     "depends on names of queries or items, or on earlier calls", "takes too long")
+)  # fmt: skip
+
+
+def _short(candidate: Candidate) -> str:
+    return candidate.convention if candidate.is_extension else "definition"
+
+
+def _unlike(one: Floats, other: Floats) -> Any:
+    """Where two rows of values differ clearly."""
+    with np.errstate(invalid="ignore"):
+        far = ~(np.abs(one - other) <= _CLEAR) & (one != other) & ~(np.isnan(one) & np.isnan(other))
+    return far & (one != ANY) & (other != ANY)

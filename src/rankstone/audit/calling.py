@@ -1,0 +1,421 @@
+"""How functions and programs are called: a row per calling style, and calls with a time limit."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import math
+import queue
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from rankstone.audit.candidates import ERROR
+from rankstone.audit.questions import Form, Query, Question
+from rankstone.errors import InputError, InputTypeError
+
+Adapter: TypeAlias = Callable[[Callable[..., object], Question], object]
+Nested: TypeAlias = Mapping[str, Mapping[object, float]]  # by query and item
+_CUTOFFS = {"k", "topk", "top_k", "at", "at_k", "cutoff", "depth", "n"}  # names of the parameter
+
+
+@dataclass(frozen=True, eq=False)
+class CallingStyle:
+    """A calling style: its signature, what it can express, and the arguments of a question in one or several forms."""
+
+    signature: str
+    names: tuple[str, ...]  # of the arguments, in JSON
+    form: Form
+    arguments: Sequence[tuple[Callable[[Question], tuple[Any, ...]], Form]]  # the first that the function takes
+
+
+def _relevant(question: Question) -> list[Any]:
+    return [item for item, grade in question.queries[0].truth or () if grade > 0]
+
+
+def _grades(question: Question) -> dict[Any, float]:
+    return {item: _plain(grade) for item, grade in question.queries[0].truth or ()}
+
+
+def _labels(question: Question) -> list[float]:
+    grades = dict(question.queries[0].truth or ())
+    return [_plain(grades.get(item, 0.0)) for item in question.ranked]
+
+
+def _scores(question: Question) -> list[float]:
+    return [score for _, score in question.queries[0].run or ()]
+
+
+def _plain(grade: float) -> float:
+    """Whole grades as integers, as most data has them."""
+    return int(grade) if grade == int(grade) else grade
+
+
+def _nested(question: Question) -> tuple[Any, Any]:
+    truth = {query: {item: _plain(grade) for item, grade in items.items()} for query, items in question.truth.items()}
+    return truth, question.run
+
+
+_LIST = Form(scores=False, repeats=True)
+_ARRAY = Form(unjudged=False)
+_NESTED = Form(several=True)
+STYLES: dict[str, CallingStyle] = {
+    "lists": CallingStyle(
+        "f(ranked items, {item: grade} or relevant items[, k])", ("run", "truth"), _LIST,
+        (
+            (lambda question: (question.ranked, _grades(question)), _LIST),
+            (lambda question: (question.ranked, _relevant(question)), replace(_LIST, grades=False)),
+            (lambda question: (question.ranked, set(_relevant(question))), replace(_LIST, grades=False)),
+        ),
+    ),
+    "dicts": CallingStyle(
+        "f({query: {item: grade}}, {query: {item: score}}[, k])", ("truth", "run"), _NESTED,
+        ((_nested, _NESTED),),
+    ),
+    "labels": CallingStyle(
+        "f(grades in ranked order[, k])", ("labels",), replace(_ARRAY, scores=False),
+        (
+            (lambda question: (_labels(question),), replace(_ARRAY, scores=False)),
+            (lambda question: (np.array(_labels(question)),), replace(_ARRAY, scores=False)),
+        ),
+    ),
+    "arrays": CallingStyle(
+        "f(grades, scores[, k]), arrays of one dimension, or of one row", ("truth", "run"), _ARRAY,
+        (
+            (lambda question: (np.array(_labels(question)), np.array(_scores(question))), _ARRAY),
+            (lambda question: (np.array([_labels(question)]), np.array([_scores(question)])), _ARRAY),
+        ),
+    ),
+    "trec files": CallingStyle(
+        "f(path of the qrels, path of the run[, k])", ("truth", "run"), replace(_NESTED, text=True, whole=True),
+        ((_nested, replace(_NESTED, text=True, whole=True)),),
+    ),
+}  # fmt: skip
+
+
+_FIRST, _PATIENCE = 3, 30  # so many calls have so many times the limit: they may compile or import something
+
+
+class _OutOfTimeError(BaseException):
+    """A call that took too long. Not an Exception, so that the function does not catch it."""
+
+
+@contextmanager
+def _limit(seconds: float) -> Iterator[None]:
+    """Raise after some seconds, in the main thread of a system with signals; elsewhere there is no limit."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise _OutOfTimeError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@dataclass
+class Caller:
+    """A function that is asked questions; what it raises, how long it takes and what it modifies are recorded.
+
+    Attributes
+    ----------
+    form : Form
+        What its calling style can express.
+    cutoffs : tuple
+        Cutoffs that are passed; one if the function takes none.
+    calls : int
+        Number of calls.
+    errors : dict
+        Errors by question; "" for a call that took too long.
+    modified : Question or None
+        The first question whose arguments the function modified.
+    """
+
+    function: Callable[..., Any]
+    style: CallingStyle | None
+    k: int | None
+    seconds: float
+    adapter: Adapter | None = None
+    pass_k: str | bool = False  # the name of the parameter; True: by position
+    calls: int = 0
+    errors: dict[Question, str] = field(default_factory=dict)
+    modified: Question | None = None
+    hangs: int = 0
+    _started: int = 0
+
+    def __post_init__(self) -> None:
+        self.build: Callable[[Question], tuple[Any, ...]] = lambda question: (question,)
+        self.form = _NESTED
+        if self.style is not None:
+            self.build, self.form = self.style.arguments[0]
+            self.pass_k = False if self.k is None else _takes_k(self.function, self.style)
+            self._choose(self.style)
+        wide = {1, 2, 3, self.k or 1} if self.pass_k or (self.adapter and self.k) else set()
+        self.cutoffs: tuple[int | None, ...] = tuple(sorted(wide)) or (self.k,)
+
+    @property
+    def is_fast(self) -> bool:
+        """Whether it is a function, and no program."""
+        return not isinstance(self.function, (JsonProgram, FileProgram))
+
+    def _choose(self, style: CallingStyle) -> None:
+        """The form of the arguments: the first for which the function returns numbers.
+
+        Relevant items, where items of grade 0 would count as relevant ones.
+        """
+        works = []
+        text = isinstance(self.function, JsonProgram)  # whose keys are text
+        for build, each in style.arguments:
+            form = replace(each, text=True) if text else each
+            self.build, self.form = build, form
+            values = [self(form.fit(probe._replace(k=self.k))) for probe in _PROBES]
+            if all(map(math.isfinite, values)):
+                works.append((build, form, values))
+        graded = [each for each in works if each[1].grades]
+        plain = [each for each in works if not each[1].grades]
+        chosen = (graded or plain or [(*style.arguments[0], [])])[0]
+        if graded and plain and graded[0][2] != plain[0][2]:
+            chosen = plain[0]
+        self.build, self.form, _ = chosen
+        self.errors.clear()
+        self.modified, self.calls, self.hangs = None, 0, 0
+
+    def __call__(self, question: Question) -> float:
+        """The function's value; `ERROR` if it raises, takes too long or returns no number."""
+        if self.hangs >= 3:
+            return ERROR
+        arguments: tuple[Any, ...] = self.build(question)
+        named: dict[str, Any] = {}
+        if self.pass_k is True:
+            arguments = (*arguments, question.k)
+        elif self.pass_k:
+            named[self.pass_k] = question.k
+        before = copy.deepcopy(arguments) if self.modified is None and self.adapter is None else None
+        self.calls += 1
+        try:
+            self._started += 1
+            with _limit(self.seconds * (_PATIENCE if self._started <= _FIRST else 1)):
+                value = self._number(
+                    self.function(*arguments, **named)
+                    if self.adapter is None
+                    else self.adapter(self.function, question)
+                )
+        except (_OutOfTimeError, TimeoutError):
+            self.hangs += 1
+            self.errors[question] = ""
+            return ERROR
+        except Exception as error:  # any error of the function is a finding
+            kind = f"{type(error).__name__}: " if self.is_fast else ""
+            self.errors[question] = f"{kind}{error}".rstrip(": ")[:200] or "error"
+            return ERROR
+        if before is not None and not _same(before, arguments):
+            self.modified = question
+        return value
+
+    @staticmethod
+    def _number(value: Any) -> float:
+        if value is None or isinstance(value, (str, bytes, Mapping)):
+            raise InputTypeError(f"returned {value!r:.80}, which is not a number")
+        return float(value)
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Whether arguments are equal, in the same order."""
+    if isinstance(first, np.ndarray):
+        return bool(np.array_equal(first, second))
+    if isinstance(first, dict):
+        return list(first) == list(second) and all(_same(first[key], second[key]) for key in first)
+    if isinstance(first, (list, tuple)):
+        return len(first) == len(second) and all(map(_same, first, second))
+    return bool(first == second)
+
+
+_PROBES = [
+    Question((Query((("a", 1.0), ("b", 0.0)), tuple((item, 3.0 - at) for at, item in enumerate(ranked))),))
+    for ranked in (("b", "c", "a"), ("b", "c"), ("a", "b", "c"))
+]
+
+
+def _takes_k(function: Callable[..., Any], style: CallingStyle) -> str | bool:
+    """How the cutoff is passed: by the name of a parameter, or by position."""
+    if isinstance(function, (JsonProgram, FileProgram)):
+        return function.takes_k
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return False
+    count = len(style.arguments[0][0](_PROBES[0]))
+    for parameter in parameters[count:]:
+        if parameter.name.lower() in _CUTOFFS and parameter.kind is not parameter.POSITIONAL_ONLY:
+            return parameter.name
+    required = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+                and each.default is each.empty]  # fmt: skip
+    return len(required) == count + 1
+
+
+def caller_of(function: Callable[..., object], calling: str | Adapter, k: int | None, seconds: float) -> Caller:
+    """The caller of a function in a calling style, by name, or by an adapter."""
+    if callable(calling):
+        return Caller(function, None, k, seconds, adapter=calling)
+    if calling not in STYLES:
+        raise InputError(f"calling={calling!r}; choose from {', '.join(map(repr, STYLES))}, or pass an adapter")
+    if not callable(function):
+        raise InputTypeError(f"audit needs a function, not {type(function).__name__}")
+    if calling == "trec files" and not isinstance(function, FileProgram):
+        function = _OfFiles(function)
+    return Caller(function, STYLES[calling], k, seconds)
+
+
+# -- programs ------------------------------------------------------------------------------------------------
+
+
+def write_trec(truth: Nested, run: Nested, folder: Path) -> None:
+    """The files `qrels` and `run` in a folder."""
+    qrels = [f"{query} 0 {item} {grade}\n" for query, items in truth.items() for item, grade in items.items()]
+    rows = [f"{query} Q0 {item} {rank} {score!r} audit\n" for query, items in run.items()
+            for rank, (item, score) in enumerate(items.items(), 1)]  # fmt: skip
+    (folder / "qrels").write_text("".join(qrels), encoding="utf-8")
+    (folder / "run").write_text("".join(rows), encoding="utf-8")
+
+
+class _OfFiles:
+    """A Python function of the paths of two files."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self.__signature__ = inspect.signature(function)
+
+    def __call__(self, truth: Any, run: Any, **named: Any) -> Any:
+        with tempfile.TemporaryDirectory() as folder:
+            write_trec(truth, run, Path(folder))
+            return self._function(str(Path(folder, "qrels")), str(Path(folder, "run")), **named)
+
+
+@dataclass
+class FileProgram:
+    """A program that reads two files; {truth}, {run} and {k} in its words are replaced.
+
+    Its number is the last one in its output, or the first group of `pattern`.
+    """
+
+    words: Sequence[str]
+    pattern: str | None = None
+    seconds: float = 10.0
+
+    @property
+    def takes_k(self) -> bool | str:
+        """How the cutoff is passed."""
+        return "k" if any("{k}" in word for word in self.words) else False
+
+    def __call__(self, truth: Nested, run: Nested, k: int | None = None) -> float:
+        """The number in the program's output."""
+        with tempfile.TemporaryDirectory() as folder:
+            write_trec(truth, run, Path(folder))
+            values = {"{truth}": str(Path(folder, "qrels")), "{run}": str(Path(folder, "run")), "{k}": str(k)}
+            words = [re.sub(r"\{(truth|run|k)\}", lambda match: values[match[0]], word) for word in self.words]
+            try:
+                done = subprocess.run(words, capture_output=True, text=True, timeout=self.seconds, check=False)
+            except subprocess.TimeoutExpired:
+                raise TimeoutError from None
+        if done.returncode:
+            raise RuntimeError((done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1])
+        return number_in(done.stdout, self.pattern)
+
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf(?:inity)?)\b"
+
+
+def number_in(text: str, pattern: str | None = None) -> float:
+    """The first group of the pattern, or the last number in a text."""
+    matches = re.findall(pattern or _NUMBER, text, re.IGNORECASE | re.MULTILINE)
+    if not matches:
+        raise InputError(f"no number in the output {text.strip()[:80]!r}")
+    last = matches[0] if pattern else matches[-1]
+    return float(last if isinstance(last, str) else last[0])
+
+
+class JsonProgram:
+    """A program that reads a JSON object per line, with truth, run and k, and prints a number per line."""
+
+    takes_k = "k"
+
+    def __init__(self, words: Sequence[str], calling: str = "dicts", seconds: float = 10.0) -> None:
+        self._words, self._names, self._seconds = list(words), STYLES[calling].names, seconds
+        self._process: subprocess.Popen[str] | None = None
+
+    def _start(self) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+        )
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._problems: list[str | None] = []
+        streams = ((process.stdout, self._lines.put), (process.stderr, self._problems.append))
+        self._threads = [threading.Thread(target=_read, args=each, daemon=True) for each in streams]
+        for thread in self._threads:
+            thread.start()
+        return process
+
+    def __call__(self, *arguments: object, k: int | None = None) -> float:
+        """The number that the program prints."""
+        if self._process is None or self._process.poll() is not None:
+            self._process = self._start()
+        named = dict(zip(self._names, arguments, strict=True))
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps({**named, "k": k}, default=np.ndarray.tolist) + "\n")
+            self._process.stdin.flush()
+            line = self._lines.get(timeout=self._seconds)
+        except (queue.Empty, BrokenPipeError) as error:
+            self.close()
+            if isinstance(error, queue.Empty):
+                raise TimeoutError from None
+            line = None
+        if line is None:
+            self._threads[1].join(1.0)
+            self.close()
+            raise RuntimeError(([text.strip() for text in self._problems if text] or ["the program ended"])[-1])
+        if line.strip() in ("null", "NaN"):
+            return math.nan
+        return float(line)
+
+    def __enter__(self) -> JsonProgram:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the program."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            with suppress(OSError):
+                if self._process.stdin is not None:
+                    self._process.stdin.close()
+            for thread in self._threads:
+                thread.join()
+            self._process = None
+
+
+def _read(stream: Any, put: Callable[[Any], None]) -> None:
+    """The lines of a stream; None at its end."""
+    with stream:
+        for line in stream:
+            put(line)
+    put(None)

@@ -1,0 +1,217 @@
+"""Properties that a metric must have, one row each: which change of a question must not do what to its value."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from rankstone.audit.calling import Caller
+from rankstone.audit.candidates import ERROR
+from rankstone.audit.questions import Query, Question, shrink
+from rankstone.metrics.registry import Declaration
+
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a property is checked with."""
+
+    ask: Caller
+    declaration: Declaration
+
+    def value(self, question: Question) -> float:
+        """The function's value; NaN where it has none."""
+        value = self.ask(question)
+        return math.nan if value == ERROR else value
+
+
+class Property(NamedTuple):
+    """A property: in words, how it is broken. `broken` has the values that break it, or nothing."""
+
+    name: str
+    kind: str  # value: of one question; change: of a question and a changed one
+    broken: Callable[[Probe, Question], tuple[float, ...] | None]
+    applies: Callable[[Probe], bool] = lambda probe: True
+
+
+class Violation(NamedTuple):
+    """A property that is broken by a question: the values before and after."""
+
+    property: Property
+    question: Question
+    values: tuple[float, ...]
+    error: str = ""
+
+
+def _outside(probe: Probe, question: Question) -> tuple[float, ...] | None:
+    low, high = probe.declaration.bounds
+    value = probe.value(question)
+    return (value,) if value < low - _CLOSE or value > high + _CLOSE else None
+
+
+def _not_finite(probe: Probe, question: Question) -> tuple[float, ...] | None:
+    value = probe.ask(question)
+    return (value,) if value != value or value == math.inf else None
+
+
+def _raises(probe: Probe, question: Question) -> tuple[float, ...] | None:
+    return (ERROR,) if probe.ask(question) == ERROR and probe.ask.errors.get(question) else None
+
+
+def _hangs(probe: Probe, question: Question) -> tuple[float, ...] | None:
+    return (
+        (ERROR,)
+        if probe.ask.hangs < 3 and probe.ask(question) == ERROR and not probe.ask.errors.get(question)
+        else None
+    )
+
+
+def _reordered(query: Query) -> Query:
+    """Rows in another order; those of lists without scores only in the truth."""
+    return Query(*(None if rows is None else rows[::-1] for rows in query))
+
+
+def _by_row_order(probe: Probe, question: Question) -> tuple[float, ...] | None:
+    scores = probe.ask.form.scores
+    other = question.map(lambda query: _reordered(query) if scores else query._replace(truth=_reordered(query).truth))
+    return _differ(probe.value(question), probe.value(other))
+
+
+def _differ(before: float, after: float) -> tuple[float, float] | None:
+    return (before, after) if abs(before - after) > _CLOSE else None
+
+
+def _better_swaps(question: Question) -> Iterator[Question]:
+    """The question with an item of higher grade moved before one of lower grade, next to it."""
+    query = question.queries[0]
+    grades, run = dict(query.truth or ()), sorted(query.run or (), key=lambda row: -row[1])
+    if len({score for _, score in run}) < len(run) or len({item for item, _ in run}) < len(run):
+        return
+    for at in range(len(run) - 1):
+        (first, high), (second, low) = run[at : at + 2]
+        if grades.get(second, 0) > max(grades.get(first, 0), 0):
+            swapped = (*run[:at], (second, high), (first, low), *run[at + 2 :])
+            yield question._replace(queries=(query._replace(run=swapped), *question.queries[1:]))
+
+
+def _worse_if_better(probe: Probe, question: Question) -> tuple[float, ...] | None:
+    before = probe.value(question)
+    for better in _better_swaps(question):
+        after = probe.value(probe.ask.form.fit(better))
+        if after < before - _CLOSE:
+            return before, after
+    return None
+
+
+def _raised_by_appending(probe: Probe, question: Question) -> tuple[float, ...] | None:
+    query = question.queries[0]
+    items = [item for item, _ in (*(query.truth or ()), *(query.run or ()))]
+    if not query.run or len(question.queries) > 1:
+        return None
+    new = max((item for item in items if isinstance(item, int)), default=0) + 1 if isinstance(items[0], int) else "zz"
+    lowest = min(score for _, score in query.run) - 1.0
+    longer = question._replace(queries=(query._replace(run=(*query.run, (new, lowest))),))
+    before, after = probe.value(question), probe.value(probe.ask.form.fit(longer))
+    return (before, after) if after > before + _CLOSE else None
+
+
+def _not_deterministic(probe: Probe, question: Question) -> tuple[float, ...] | None:
+    first, second = probe.ask(question), probe.ask(question)
+    alike = first == second or (first != first and second != second)
+    return None if alike else (first, second)
+
+
+_fresh = itertools.count(1)
+
+
+def _by_name(probe: Probe, question: Question) -> tuple[float, ...] | None:
+    """The same question with queries and items that were not in any question before, in the same order."""
+    number = next(_fresh)
+
+    def renamed(query: Query) -> Query:
+        return Query(*(
+            None if rows is None else tuple(
+                (f"x{number:05}{item}" if isinstance(item, str) else 1000 * number + item, at) for item, at in rows
+            ) for rows in query
+        ))  # fmt: skip
+
+    return _differ(probe.value(question), probe.value(question.map(renamed)._replace(prefix=f"q{number}-")))
+
+
+def _numbers_never_match(probe: Probe, question: Question) -> tuple[float, ...] | None:
+    """Ids that are numbers, where the same ids as text match."""
+    items = dict.fromkeys(item for query in question.queries for rows in query for item, _ in rows or ())
+    names = {item: at for at, item in enumerate(items, 11)}  # of two digits, so that both have one order
+
+    def named(kind: type) -> Question:
+        return question.map(lambda query: Query(*(
+            None if rows is None else tuple((kind(names[item]), value) for item, value in rows) for rows in query
+        )))  # fmt: skip
+
+    return _differ(probe.value(named(str)), probe.value(named(int)))
+
+
+def mixed_ids(probe: Probe) -> tuple[Question | None, tuple[float, float]]:
+    """A question with ids 1 and "1", its value with one id on both sides, and its own; None if it cannot be asked."""
+    if probe.ask.form.text or not probe.ask.form.unjudged:
+        return None, (0.0, 0.0)
+    k = max((k for k in probe.ask.cutoffs if k is not None), default=None)
+    same, mixed = (Question((Query(((item, 1.0),), (("1", 1.0),)),), k) for item in ("1", 1))
+    return mixed, (probe.value(same), probe.value(mixed))
+
+
+PROPERTIES: tuple[Property, ...] = (
+    Property("outside of the bounds", "value", _outside),
+    Property("not a finite number", "value", _not_finite),
+    Property("raises", "value", _raises),
+    Property("takes too long", "value", _hangs),
+    Property("not deterministic", "value", _not_deterministic),
+    Property("depends on the order of rows", "change", _by_row_order),
+    Property(
+        "a better list scores less", "change", _worse_if_better, lambda probe: probe.declaration.better == "higher"
+    ),
+    Property(
+        "appending a non-relevant item raises it", "change", _raised_by_appending,
+        lambda probe: probe.declaration.better == "higher" and not probe.declaration.binary_only,
+    ),
+    Property("depends on names of queries or items, or on earlier calls", "change", _by_name,
+             lambda probe: probe.ask.form.unjudged),
+    Property(
+        "ids that are numbers match otherwise than text", "change", _numbers_never_match,
+        lambda probe: not probe.ask.form.text and probe.ask.form.unjudged,
+    ),
+)  # fmt: skip
+
+
+def _breaks(each: Property, probe: Probe, question: Question) -> bool:
+    return each.broken(probe, question) is not None
+
+
+def violations(
+    probe: Probe, questions: Sequence[Question], fit: Callable[[Question], Question], most: int = 40
+) -> Iterator[Violation]:
+    """The first violation of each property, by the smallest question to which it shrinks."""
+    for each in PROPERTIES:
+        if not each.applies(probe):
+            continue
+        several = sorted(questions, key=lambda question: question.size)
+        limit = most if probe.ask.is_fast else most // 2
+        tried = several if each.kind == "value" else random.Random(3).sample(several, min(limit, len(several)))
+        if each.broken is _not_deterministic:
+            tried = tried[:: max(1, len(tried) // 20)]
+        for question in tried:
+            if each.broken(probe, question) is None:
+                continue
+            most_steps = 250 if probe.ask.is_fast else 60
+            smallest = shrink(question, partial(_breaks, each, probe), fit, most_steps)
+            values = each.broken(probe, smallest)
+            if values is None:  # it depends on earlier calls
+                smallest, values = question, each.broken(probe, question) or (math.nan,)
+            yield Violation(each, smallest, values, probe.ask.errors.get(smallest, ""))
+            break

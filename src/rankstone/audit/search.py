@@ -1,0 +1,209 @@
+"""The adaptive search: the next question is the one that splits the remaining candidates best."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rankstone.align.alignment import Bools, Floats
+from rankstone.audit.candidates import ANY, ERROR, Candidate, Change, Questionnaire
+from rankstone.audit.questions import Question
+
+EXACT = 1e-9  # tolerance
+LOOSE = -1  # the depth of definitions with any value on some questions
+_SCORED = 60  # candidates by which questions are chosen
+_BATTERY = 40  # questions of all kinds before definitions with two changes are tried
+_BEAM = 8  # definitions that are changed further
+_CONFIRMED = 40  # questions that confirm an answer
+_MOST = 400  # questions before the search ends
+
+
+def agrees(answer: float, values: Floats, tolerance: float) -> Bools:
+    """Which values an answer agrees with; one that is not determined agrees with all."""
+    with np.errstate(invalid="ignore"):
+        close = np.abs(values - answer) <= tolerance * np.maximum(1.0, np.abs(values))
+    alike = np.isnan(values) if answer != answer else (values == answer) | (close & np.isfinite(values))
+    return alike | (values == ANY)
+
+
+@dataclass
+class Search:
+    """What has been asked, and which candidates agree with it.
+
+    ask: the function's value of a question of the pool; None if it cannot be asked.
+    """
+
+    pool: Sequence[Question]
+    questionnaire: Questionnaire
+    changes: Sequence[Change]
+    ask: Callable[[Question], float | None]
+    presets: Sequence[Candidate]
+    loose: Sequence[Candidate] = ()  # presets with any value on some questions
+    tolerance: float = EXACT
+    lenient: bool = False  # where the function fails, any value agrees
+    asked: dict[int, float] = field(default_factory=dict)  # answers by place in the pool
+    refused: set[int] = field(default_factory=set)
+    rng: random.Random = field(default_factory=lambda: random.Random(28))
+    _rows: dict[int, Floats] = field(default_factory=dict)
+
+    def row(self, candidate: Candidate) -> Floats:
+        """The candidate's values of the pool."""
+        if id(candidate) not in self._rows:
+            self._keep.append(candidate)
+            self._rows[id(candidate)] = self.questionnaire.values(candidate)
+        return self._rows[id(candidate)]
+
+    _keep: list[Candidate] = field(default_factory=list)  # so that their places in memory stay theirs
+
+    def answer(self, at: int) -> bool:
+        """Ask a question of the pool; whether it has an answer."""
+        if at not in self.asked and at not in self.refused:
+            value = self.ask(self.pool[at])
+            if value is None:
+                self.refused.add(at)
+            else:
+                self.asked[at] = value
+        return at in self.asked
+
+    def agreement(self, values: Floats, places: Sequence[int]) -> Bools:
+        """Which of the asked questions (values: of `places`) a candidate agrees with."""
+        answers = np.array([self.asked[at] for at in places])
+        with np.errstate(invalid="ignore"):
+            close = np.abs(values - answers) <= self.tolerance * np.maximum(1.0, np.abs(values))
+            alike = (np.isnan(values) & np.isnan(answers)) | (values == answers) | (close & np.isfinite(values))
+        free = values == ANY
+        if free.sum() > 10 and free.mean() > 0.5:  # it says too little
+            return np.zeros(len(values), dtype=bool)
+        alike |= free
+        return alike | (answers == ERROR) if self.lenient else alike
+
+    def consistent(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        """Those that agree with every answer."""
+        places = list(self.asked)
+        return [each for each in candidates if self.agreement(self.small(each, places), places).all()]
+
+    def run(self, depths: Sequence[int]) -> list[Candidate]:
+        """The candidates that agree with every answer, those of one class; empty if there are none.
+
+        depths: numbers of changes that are tried.
+        """
+        for depth in depths:
+            if depth > 0 and len(self.asked) < _MOST:
+                self.battery()
+            presets = self.loose if depth == LOOSE else self.presets
+            remaining = self.narrow(presets if depth <= 0 else self.deeper(depth))
+            while remaining:
+                if confirmed := self.confirm(remaining):
+                    return confirmed
+                remaining = self.consistent(presets)
+        return []
+
+    def confirm(self, remaining: Sequence[Candidate]) -> list[Candidate]:
+        """The class, after questions that separate its first from its neighbours, and questions of all kinds."""
+        for count in (_CONFIRMED, _CONFIRMED // 2, _CONFIRMED // 4, 0):
+            winner = remaining[0]
+            remaining = self.narrow([*remaining, *self.consistent(self.neighbours([winner]))])
+            for at in [at for at in self.spread() if at not in self.asked][: count if remaining else 0]:
+                self.answer(at)
+            remaining = self.consistent(remaining)
+            if not remaining or remaining[0] is winner:
+                break
+        # Where the function fails on every question that separates two, they cannot be separated.
+        return [each for each in remaining if self.lenient or self.same(each, remaining[0])]
+
+    def same(self, first: Candidate, second: Candidate) -> bool:
+        """Whether two candidates have the same values in the whole pool."""
+        one, other = self.row(first), self.row(second)
+        return bool(((one == other) | (np.isnan(one) & np.isnan(other)) | (np.abs(one - other) < 1e-12)).all())
+
+    def narrow(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Ask until those left are of one class; the earlier ones weigh more."""
+        remaining = self.consistent(candidates)
+        while len(remaining) > 1 and len(self.asked) < _MOST:
+            at = self.best_question(remaining)
+            if at is None:
+                break
+            if self.answer(at):
+                values = np.array([self.row(each)[at] for each in remaining])
+                alike = agrees(self.asked[at], values, self.tolerance)
+                if not (self.lenient and self.asked[at] == ERROR):
+                    remaining = [each for each, same in zip(remaining, alike, strict=True) if same]
+        return remaining
+
+    def best_question(self, candidates: Sequence[Candidate]) -> int | None:
+        """The question with the highest entropy of the candidates' values; None if no question splits them."""
+        most = candidates if len(candidates) <= _SCORED else [
+            *candidates[: _SCORED // 2], *self.rng.sample(candidates[_SCORED // 2 :], _SCORED // 2)
+        ]  # fmt: skip
+        weights = np.array([(0.25 if each.changes else 1.0) / (1 + at) ** 0.5 for at, each in enumerate(most)])
+        weights /= weights.sum()
+        matrix = np.array([self.row(each) for each in most])
+        matrix = np.where((matrix == ANY) | (matrix[0] == ANY), matrix[0], matrix)  # which splits nothing
+        matrix = np.round(np.nan_to_num(matrix, nan=-7e5, posinf=7e5, neginf=-8e5), int(-np.log10(2 * self.tolerance)))
+        free = [at for at in range(len(self.pool)) if at not in self.asked and at not in self.refused]
+        splits = [at for at in free if (matrix[:, at] != matrix[0, at]).any()]
+        best, highest = None, 0.0
+        for at in splits if len(splits) <= 300 else self.rng.sample(splits, 300):
+            _, classes = np.unique(matrix[:, at], return_inverse=True)
+            shares = np.bincount(classes, weights)
+            entropy = -float((shares * np.log(np.maximum(shares, 1e-300))).sum())
+            entropy -= 0.01 * self.pool[at].items / 20  # of equal ones the smaller
+            if entropy > highest:
+                best, highest = at, entropy
+        return best
+
+    def spread(self) -> Iterator[int]:
+        """Questions of all kinds in a fixed random order."""
+        order = list(range(len(self.pool)))
+        random.Random(1).shuffle(order)
+        return iter(order)
+
+    def battery(self) -> None:
+        """Ask questions of all kinds, so that agreement means something."""
+        for at in self.spread():
+            if len(self.asked) >= _BATTERY or len(self.asked) + len(self.refused) >= 2 * _BATTERY:
+                return
+            self.answer(at)
+
+    def ranked(self, candidates: Iterable[Candidate]) -> list[tuple[int, Candidate]]:
+        """The candidates by how many answers they agree with, most first; one per set of agreements."""
+        places = list(self.asked)
+        out: dict[bytes, tuple[int, int, int, Candidate]] = {}
+        for order, each in enumerate(candidates):
+            alike = self.agreement(self.small(each, places), places)
+            out.setdefault(alike.tobytes(), (-int(alike.sum()), len(each.changes), order, each))
+        return [(-count, each) for count, _, _, each in sorted(out.values(), key=lambda row: row[:3])]
+
+    def small(self, candidate: Candidate, places: Sequence[int]) -> Floats:
+        """The candidate's values of some questions."""
+        if id(candidate) in self._rows:
+            return self._rows[id(candidate)][places]
+        if self._small is None or self._small[0] != list(places):
+            questions = [self.pool[at] for at in places]
+            self._small = (list(places), Questionnaire(questions, *self.questionnaire.settings))
+        return self._small[1].values(candidate)
+
+    _small: tuple[list[int], Questionnaire] | None = None
+
+    def neighbours(self, bases: Iterable[Candidate]) -> list[Candidate]:
+        """The bases with each change."""
+        each = (base.with_change(change) for base in bases for change in self.changes)
+        return [candidate for candidate in each if candidate is not None]
+
+    def deeper(self, depth: int) -> list[Candidate]:
+        """Definitions with one more change than the best of the last step that agree with every answer."""
+        self.tops = self.ranked(self.presets if depth == 1 else [each for _, each in self.tops])
+        bases = [each for _, each in self.tops[: _BEAM * (2 if depth == 1 else 1)]]
+        near = self.neighbours(bases)
+        places = list(self.asked)
+        alive = [each for each in near if self.agreement(self.small(each, places), places).all()]
+        self.tops = self.ranked([*bases, *near])
+        order = {each.convention: at for at, each in reversed([*enumerate(self.presets)])}
+        return sorted(alive, key=lambda each: (
+            bool((self.small(each, places) == ANY).any()), len(each.changes), order[each.convention]
+        ))  # fmt: skip
+
+    tops: list[tuple[int, Candidate]] = field(default_factory=list)
