@@ -443,6 +443,10 @@ class TestInABrowser:
             cut = "[...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth + 1)"
             assert tab.evaluate(f"{cut}.map(one => one.ariaLabel)") == []
             tab.context.close()
+        names = "[...document.querySelectorAll('table.grid tbody th')]"  # of one or two lines
+        tab = page(390)
+        assert tab.evaluate(f"Math.max(...{names}.map(one => one.getBoundingClientRect().height))") < 60
+        tab.context.close()
 
     def test_hostile_names(self, page, tmp_path):
         for at, name in enumerate(HOSTILE):

@@ -183,21 +183,6 @@ class Comparison(Records[Difference]):
 
     # -- power -----------------------------------------------------------------------------------------------
 
-    def power(self, difference: float) -> dict[tuple[str, ...], float]:
-        """Statistical power for a true difference of a given size.
-
-        Parameters
-        ----------
-        difference : float
-            The true difference of the means, in the metric's unit.
-
-        Returns
-        -------
-        dict
-            Power by run and metric.
-        """
-        return self._by_key(lambda of: of.power(difference))
-
     def sample_size(self, difference: float, power: float = 0.8) -> dict[tuple[str, ...], int]:
         """Number of queries needed to detect a true difference.
 
@@ -214,38 +199,6 @@ class Comparison(Records[Difference]):
             Number of queries by run and metric.
         """
         return self._by_key(lambda of: of.sample_size(difference, power))
-
-    def detectable(self, power: float = 0.8, queries: int | None = None) -> dict[tuple[str, ...], float]:
-        """Smallest difference that would be detected.
-
-        Parameters
-        ----------
-        power : float, default 0.8
-            Probability of detecting it.
-        queries : int, optional
-            Number of queries; by default as many as there are.
-
-        Returns
-        -------
-        dict
-            Smallest detectable difference by run and metric, in the metric's unit.
-        """
-        return self._by_key(lambda of: of.detectable(power, queries))
-
-    def probabilities(self, margin: float = 0.0) -> dict[tuple[str, ...], dict[str, float]]:
-        """Posterior probabilities that a run is worse, equivalent and better, under a flat prior.
-
-        Parameters
-        ----------
-        margin : float, default 0.0
-            Differences up to this size count as "same".
-
-        Returns
-        -------
-        dict
-            By run and metric: a dict with "worse", "same" and "better".
-        """
-        return self._by_key(lambda of: of.probabilities(margin))
 
     def _by_key(self, function: Callable[[Difference], T]) -> dict[tuple[str, ...], T]:
         return {self._experiment.key(of): function(of) for of in self}

@@ -69,8 +69,8 @@ STYLE = (
     ".stacked{width:100%}.stacked thead{display:none}.stacked tr{display:block;padding:.3rem 0;"
     "border-bottom:1px solid var(--line)}.stacked td,.stacked th{display:flex;gap:1rem;justify-content:space-between;"
     "max-width:none;white-space:normal}.stacked td::before{content:attr(data-l);color:var(--quiet)}"
-    "table.grid.stacked td{display:block}table.grid.stacked td::before{display:block;font-size:.8rem}"
-    "table.grid.stacked tr{border:0}"
+    "table.grid.stacked :is(td,th:first-child){display:block;width:auto}"
+    "table.grid.stacked td::before{display:block;font-size:.8rem}table.grid.stacked tr{border:0}"
     f'figure .rs[width="640"],figure .rs[width="{_WHOLE}"]{{min-width:32rem;max-width:none}}'
     ".pictures>*{flex-basis:100%}}"
     "pre{white-space:pre-wrap}[hidden]{display:none}figure[data-table] svg{cursor:pointer}"
