@@ -50,7 +50,8 @@ RESULTS = (
     rs.Result, AccumulatedMeans, Account, TieRange, UnjudgedRange, Definition, rs.Comparison, Difference, Caveat,
     QueryChanges, QueryChange, Slices, Leaderboard, Winner, CheckResult, GateOutcome, Scores, Score, TaskLeaderboard,
     ModelEntry,
-    Explanation, Moves, ConventionDifference, IdentifyResult, IdentifyTable, SampledMetrics, AuditReport, Finding, Question, WindowResult, Confusion,
+    Explanation, Moves, ConventionDifference, IdentifyResult, IdentifyTable, SampledMetrics, AuditReport, Finding,
+    Question, WindowResult, Confusion,
     RiskCoverage, AnswerThreshold, Verification, InterleavedList, Outcome, InterleavingResult, Preference, Example,
     Plot, Readable,
 )  # fmt: skip
