@@ -65,6 +65,8 @@ def test_krippendorff(seed, level):
 )  # fmt: skip
 def test_irr_cac(seed, weights, name, method):
     raw, pandas = pytest.importorskip("irrCAC.raw"), pytest.importorskip("pandas")
+    if int(pandas.__version__.split(".")[0]) > 2:
+        pytest.skip("irrCAC 0.4.4 loses missing judgements with pandas 3")
     rows = drawn(seed, judges=3, missing=0.2)
     theirs = getattr(raw.CAC(pandas.DataFrame(rows), weights=weights, digits=12), method)()["est"]
     ours = coefficient(rows, name, weights=weights.replace("ordinal", "ordinal_places"))
