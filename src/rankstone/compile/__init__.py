@@ -330,23 +330,17 @@ class File:
 
     def all(self) -> tuple[dict[str, ast.FunctionDef], list[str]]:
         """All functions, those that are called first; and the fields of an aligned list that they read."""
-        aligning = {*self.choices, "reordered"}
-        fields = set[str]()
         functions = dict(self.own)
-        before = -1
-        while len(fields) + len(functions) != before:
-            before = len(fields) + len(functions)
-            for function in list(functions.values()):
-                for name in called(function):
-                    if name in self.shared and name not in functions and name not in aligning - {"reordered"}:
-                        functions[name] = _specialised(name, {"TRUTH": self.truth}, FIELDS)
-            fields = fields_read(function for name, function in functions.items() if name not in aligning)
-            fields |= {"placed", "truth_size"} if "reordered" in functions else set()
-            for name, choices in self.choices.items():
-                facts = {"READS_TIES": bool({"above", "tied"} & fields), "READS_PLACE": "place" in fields}
-                functions[name] = _specialised("align", {**choices, **facts}, fields, name)
-            if "reordered" in functions:
-                functions["reordered"] = _specialised("reordered", {}, fields)
+        self._add_called(functions, list(functions.values()), FIELDS)
+        aligning = {*self.choices, "reordered"}
+        fields = fields_read(function for name, function in functions.items() if name not in aligning)
+        if "reordered" in functions:
+            fields |= {"placed", "truth_size"}
+            functions["reordered"] = _specialised("reordered", {}, fields)
+        for name, choices in self.choices.items():
+            facts = {"READS_TIES": bool({"above", "tied"} & fields), "READS_PLACE": "place" in fields}
+            functions[name] = _specialised("align", {**choices, **facts}, fields, name)
+            self._add_called(functions, [functions[name]], fields)
         ordered: dict[str, ast.FunctionDef] = {}
 
         def add(name: str) -> None:
@@ -361,6 +355,16 @@ class File:
         wanted = {*self.own, *self.choices, *(name for one in ordered.values() for name in called(one))}
         reached = {name: one for name, one in ordered.items() if name in wanted}
         return reached, [field for field in FIELDS if field in fields]
+
+    def _add_called(
+        self, functions: dict[str, ast.FunctionDef], waiting: list[ast.FunctionDef], fields: Iterable[str]
+    ) -> None:
+        """Add the shared functions that some functions call, and those that these call."""
+        while waiting:
+            for name in called(waiting.pop()):
+                if name in self.shared and name not in functions and name not in self.choices:
+                    functions[name] = _specialised(name, {"TRUTH": self.truth}, fields)
+                    waiting.append(functions[name])
 
 
 # -- test cases --------------------------------------------------------------------------------------------------

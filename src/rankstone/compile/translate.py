@@ -12,6 +12,7 @@ import json
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 Rows: TypeAlias = "Sequence[tuple[Any, float | None]]"  # ids with grades or scores
@@ -226,6 +227,7 @@ def fields_read(functions: Iterable[ast.FunctionDef]) -> set[str]:
     return {node.attr for function in functions for node in ast.walk(function) if isinstance(node, ast.Attribute)}
 
 
+@lru_cache(maxsize=1 << 15)
 def called(function: ast.FunctionDef) -> list[str]:
     """The functions that one calls."""
     calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
