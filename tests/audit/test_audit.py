@@ -1,12 +1,21 @@
 """`rs.audit`: conventions behind a black box are named again, and defects are found with a small example."""
 
+import json
+import math
+import random
+import time
+from xml.etree import ElementTree
+
 import pytest
 
 import rankstone as rs
+from rankstone.audit.audit import _Audit
+from rankstone.audit.calling import STYLES
 from rankstone.explain.sweep import presets
 from rankstone.metrics.registry import parse_one
+from tests.effort import cpu_limit
 
-from .defects import CORRECT, DEFECTS
+from .defects import CORRECT, DEFECTS, over_queries
 
 METRICS = ("ndcg@3", "ap", "rr@3", "precision@2", "recall@3", "hit_rate@2", "err@3", "auc")
 
@@ -33,7 +42,7 @@ def defining(metric):
 CASES = [(metric, name) for metric in METRICS for name in defining(metric)]
 QUICK = [("ndcg@3", name) for name in ("trec_eval", "scikit-learn", "lightgbm", "haystack", "opensearch")] + [
     ("ap", "torchmetrics"), ("rr@3", "mteb"), ("precision@2", "implicit"), ("recall@3", "cornac"),
-    ("hit_rate@2", "rectools"), ("err@3", "gdeval"), ("auc", "catboost"),
+    ("hit_rate@2", "rectools"), ("err@3", "gdeval"), ("auc", "rankstone"),
 ]  # fmt: skip
 
 
@@ -99,8 +108,7 @@ def test_every_style_takes_the_simplest_function():
     """Precision of one list, whatever the arguments are."""
 
     def of_dicts(truth, run, k):
-        return sum(CORRECT["precision@3"](sorted(run.get(q, {}), key=lambda i: (run[q][i], i), reverse=True), truth[q], k)
-                   for q in truth) / len(truth)  # fmt: skip
+        return over_queries(CORRECT["precision@3"], truth, run, k)
 
     def of_files(qrels, run, k):
         sides = ({}, {})
@@ -151,8 +159,6 @@ def test_precision_of_the_values():
 
 
 def test_what_raises_hangs_or_is_random_is_a_finding():
-    import random
-
     def raises(ranked, grades, k):
         return len({*ranked[:k]} & {*grades}) / len(grades)
 

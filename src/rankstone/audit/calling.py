@@ -103,6 +103,7 @@ STYLES: dict[str, CallingStyle] = {
 }  # fmt: skip
 
 
+_HANGS = 10  # calls that took too long, after which no more is called
 _FIRST, _PATIENCE = 3, 30  # so many calls have so many times the limit: they may compile or import something
 
 
@@ -198,7 +199,7 @@ class Caller:
 
     def __call__(self, question: Question) -> float:
         """The function's value; `ERROR` if it raises, takes too long or returns no number."""
-        if self.hangs >= 3:
+        if self.hangs >= _HANGS:
             return ERROR
         arguments: tuple[Any, ...] = self.build(question)
         named: dict[str, Any] = {}
