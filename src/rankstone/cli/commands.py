@@ -80,6 +80,11 @@ COMMANDS = {
         "rankstone identify qrels.txt a.run 'nDCG@10 = 0.683'\n"
         "rankstone identify qrels.txt a.run ndcg@10=0.683 ap=0.52", words="metrics",
     ),
+    "conformance": _command(
+        "conformance_command", "conformance", "check a program in any language against the conformance suite",
+        "rankstone conformance --run 'node my_ndcg.js' -m ndcg --expect trec_eval\n"
+        "rankstone conformance --write suite/",
+    ),
     "fuse": _command(
         "fuse_commands", "fuse", "fuse several runs into one", "rankstone fuse a.run b.run --method rrf -o fused.run\n"
         "rankstone fuse a.run b.run --method comb_sum --norm min-max --weights 0.7,0.3",
