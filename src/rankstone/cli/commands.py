@@ -114,6 +114,11 @@ COMMANDS = {
         "files, if its words have {truth} and {run}: -- ./my_trec_eval {truth} {run}.\n"
         "Exit code 0: passed, 3: failed, 4: inconclusive; 1: bad data, 2: bad usage.",
     ),
+    "conformance": _command(
+        "conformance_command", "conformance", "check a program in any language against the conformance suite",
+        "rankstone conformance --run 'node my_ndcg.js' -m ndcg --expect trec_eval\n"
+        "rankstone conformance --write suite/",
+    ),
     "fuse": _command(
         "fuse_commands", "fuse", "fuse several runs into one", "rankstone fuse a.run b.run --method rrf -o fused.run\n"
         "rankstone fuse a.run b.run --method comb_sum --norm min-max --weights 0.7,0.3",
