@@ -9,7 +9,7 @@ from rankstone.metrics.registry import declared, is_built_in
 ITEMS = 60
 PARAMETERS = {"exposure": "(group=x)", "group_pairs": "(group=x)"}  # of metrics that ask for one
 SHOWN = [
-    f"{row.name}{PARAMETERS.get(row.name, '')}@5"
+    f"{row.name}{PARAMETERS.get(row.name, '')}{'@5' * row.takes_k}"
     for row in declared().values()
     if is_built_in(row) and row.reads == "recommendations"
 ]

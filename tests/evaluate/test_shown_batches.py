@@ -14,7 +14,7 @@ from rankstone.data import lines as text_files
 
 from .listed import SHOWN, assert_equal, near, some_lists
 
-BY_GRADE = [label for label in SHOWN if label.startswith(("epc", "efd", "reo", "serendipity", "iaa"))]
+BY_GRADE = [label for label in SHOWN if label.startswith(("epc", "efd", "reo", "serendipity", "iaa", "false", "abst"))]
 ALONE = [label for label in SHOWN if label not in BY_GRADE]
 KEPT = [label for label in SHOWN if not label.startswith("reo")]  # which reads the truth's items again
 

@@ -46,7 +46,9 @@ def test_an_order_has_no_scores():
 @pytest.mark.parametrize("ties", ["item_desc", "input", "group_end", "group_mean"])
 def test_tied_items_answer_once(ties):
     run = {"q": {"a": 0.5, "b": 0.5}}
-    assert rs.evaluate({"q": []}, run, "false_answer@0.5", ties=ties)["false_answer(t=0.5)"] == 1
+    result = rs.evaluate({"q": []}, run, "false_answer@0.5", ties=ties)
+    assert result["false_answer(t=0.5)"] == 1
+    assert result.account.tied == 0
 
 
 def test_a_window_of_served_lists():

@@ -59,6 +59,12 @@ class Plan:
         return self.of_all_lists or (self.averaging.pooled and not self.metric.declaration.additive)
 
     @property
+    def depth(self) -> int | None:
+        """How many places of a list are read at most: the cutoff, or what the metric never goes beyond; None: all."""
+        k, most = self.arguments.get("k"), self.metric.declaration.max_depth
+        return most(self.arguments) if k is None and most is not None else k
+
+    @property
     def of_all_lists(self) -> bool:
         """Does what a list adds depend on all others, as how often its items are shown does."""
         declaration = self.metric.declaration
@@ -411,7 +417,7 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
     if declaration.kind == "recommendations" and ties.place:
         others = ", ".join(names(lambda rule: rule.by == "item"))
         yield "whole_lists", f"{label}: ties={ties.name!r} needs whole lists; choose one of {others}"
-    if declaration.kind == "recommendations" and plan.arguments.get("k") is None:
+    if declaration.kind == "recommendations" and plan.depth is None:
         yield "whole_lists", f"{label} reads whole lists; choose a cutoff, as in {plan.metric.name}@10"
     if wanted := declaration.all_queries(plan.arguments):
         yield "all_lists" if plan.of_all_lists else "all_queries", f"{label} {wanted}"

@@ -225,6 +225,8 @@ UNKNOWN = Sums(math.nan, math.nan, 0)  # where the extreme order is not known
 
 def range_of(plan: Plan, aligned: Alignment, weights: Floats | None, add: Add = total) -> Range | None:
     """Lowest and highest sums (in either order) over all orders of tied items; None where nothing is tied."""
+    if isinstance(aligned, Recommendations) and plan.arguments.get("k") is None and plan.depth is not None:
+        return None  # of the best score alone, which any order has
     if isinstance(aligned, Recommendations):
         moved = aligned.data.undecided(plan.arguments.get("k"))
         return Range((UNKNOWN, UNKNOWN), moved) if moved.any() else None

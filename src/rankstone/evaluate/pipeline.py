@@ -120,7 +120,7 @@ def depths_of(plans: Iterable[Plan]) -> dict[AlignOptions, int | None]:
     depths: dict[AlignOptions, list[int | None]] = {}
     for plan in plans:
         if plan.metric.declaration.reads == "recommendations":
-            k = plan.arguments.get("k")
+            k = plan.depth
             whole = TIES[plan.choices["ties"]].place is not None  # tied items share a rank
             # One more row shows whether there is a tie at the cutoff.
             depths.setdefault(plan.align, []).append(None if k is None or whole else k + 1)

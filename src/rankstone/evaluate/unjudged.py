@@ -383,8 +383,7 @@ def _ends_with(plan: Plan, of: WholeLists, growth: Monotonicity, unreturned: Int
 
 def _residual(plan: Plan, aligned: Alignment, growth: Monotonicity, weights: Floats | None) -> float:
     """The highest mean if lists continued with unjudged items; NaN where that is unbounded or unknown."""
-    reach = plan.metric.declaration.max_depth
-    depth = plan.arguments.get("k") or (reach and reach(plan.arguments))
+    depth = plan.depth
     if growth not in ("hits", "gains") or depth is None:
         return math.nan
     high = measure(plan, _Filled(aligned, int(depth)).everything(_top(aligned)))
