@@ -862,13 +862,14 @@ def test_public_names():
 
 
 def test_a_short_answer(data):
-    """Two runs and one metric: the table, one line on the method and one on power."""
+    """Two runs and one metric: the table, one line on the method, one on power and one on wrong labels."""
     truth = {query: {item: 1 for item, grade in grades.items() if grade} for query, grades in data[0].items()}
     pair = {name: data[1][name] for name in "ab"}
     lines = rs.compare(truth, pair, "ndcg@10").notes
     assert lines[0] == "60 queries; paired t-test; rankstone definitions"
     assert lines[1].startswith("smallest detectable difference (80 % power): 0.")
-    assert len(lines) == 2
+    assert lines[2].startswith("the verdict (better) holds unless at least ")
+    assert len(lines) == 3
 
 
 # -- bounds over unjudged items ------------------------------------------------------------------------------

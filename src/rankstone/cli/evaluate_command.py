@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -25,6 +25,7 @@ from rankstone.data.files import is_large, read_side, same_ids
 from rankstone.data.formats import FORMATS, listed
 from rankstone.data.loaders import check_apart
 from rankstone.errors import naming_run
+from rankstone.metrics.registry import ByName
 from rankstone.results.export import PAGES, RESULT_FORMATS, write_answer
 from rankstone.results.result import Result
 
@@ -83,7 +84,7 @@ def run_evaluate(arguments: argparse.Namespace) -> None:
 
 
 def by_machine_labels(
-    arguments: argparse.Namespace, runs: Mapping[str, str], metrics: Any, choices: Any
+    arguments: argparse.Namespace, runs: Mapping[str, str], metrics: Sequence[str], choices: ByName
 ) -> dict[str, Result]:
     """The results under the machine's labels."""
     for option in ("by", "bounds", "per_query"):

@@ -229,8 +229,6 @@ class Difference:
         metric is not a primary one.
     direction : int
         1 if a higher mean is better, -1 if a lower one is, 0 if neither.
-    machine : PredictionPowered or None
-        With machine labels: the weight that they have, the human difference, and the naive one by the machine alone.
     """
 
     baseline: str
@@ -252,7 +250,12 @@ class Difference:
     _experiment: Experiment = field(repr=False, compare=False)
     _student: Fit = field(repr=False, compare=False)  # of the differences, or of those of logarithms
     _is_log: bool = field(repr=False, compare=False)
-    machine: PredictionPowered | None = field(default=None, repr=False, compare=False)
+    _machine: PredictionPowered | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def machine(self) -> PredictionPowered | None:
+        """With machine labels: their weight, the human difference, and the naive one by the machine alone."""
+        return self._machine
 
     @property
     def relative(self) -> float:
@@ -526,7 +529,7 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        names = [name for name in self.__dataclass_fields__ if not name.startswith("_") and name != "machine"]
+        names = [name for name in self.__dataclass_fields__ if not name.startswith("_")]
         return {
             **{name: getattr(self, name) for name in (*names, "relative", "superiority")},
             "effect": {name: getattr(self.effect, name) for name in ("dz", "low", "high", "hedges", "d_av")},
@@ -564,7 +567,7 @@ def _differences(data: Experiment) -> Iterator[Difference]:
         adjusted = corrected.get(label, untested[label])
         for at, of in enumerate(_of_metric(data, sample, pairs, fits[label], p[label], adjusted)):
             if paired[label].machine is not None:
-                of = replace(of, machine=paired[label].assisted[at])
+                of = replace(of, _machine=paired[label].assisted[at])
             yield replace(of, verdict=decided(data, of, float(within[label][at])))
 
 

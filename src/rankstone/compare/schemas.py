@@ -30,6 +30,7 @@ from rankstone.results.schema import (
     record,
     record_of,
 )
+from rankstone.statistics.prediction_powered import PredictionPowered
 
 _NULL: Schema = {"type": "null"}
 _TEXT_OR_NONE: Schema = {"type": ["string", "null"]}
@@ -46,8 +47,8 @@ def _or_none(of: Schema) -> Schema:
 
 _EFFECT = record(dz=REAL, low=REAL, high=REAL, hedges=REAL, d_av=REAL)
 _DIFFERENCE = record_of(
-    Difference, {"bounds": record_of(DifferenceBounds)}, direction={"enum": [-1, 0, 1]}, relative=REAL,
-    superiority=REAL, effect=_EFFECT, caveats=_CAVEATS,
+    Difference, {"bounds": record_of(DifferenceBounds), "machine": record_of(PredictionPowered)},
+    direction={"enum": [-1, 0, 1]}, relative=REAL, superiority=REAL, effect=_EFFECT, caveats=_CAVEATS,
 )  # fmt: skip
 _COMPARISON = record(
     {"reproduce": REPRODUCTION},

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice, pairwise
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,7 @@ HEAD_LINES = 1 << 16  # bytes that are enough to detect most formats
 
 
 T = TypeVar("T")
+FindPath: TypeAlias = "Callable[[dict[str, Any]], Path | None]"  # where entries are in a document like this sample
 
 
 class ReadRequest(NamedTuple):
@@ -288,9 +289,7 @@ def listed(words: Iterable[str], last: str = "or") -> str:
     return f"{', '.join(others)} {last} {end}"
 
 
-def find_entries(
-    text: TextFile, forms: Iterable[tuple[T, Callable[[Any], Path | None]]]
-) -> tuple[T, Iterator[Entry]] | None:
+def find_entries(text: TextFile, forms: Iterable[tuple[T, FindPath]]) -> tuple[T, Iterator[Entry]] | None:
     """The first of several forms that a file of JSON, CSV or Parquet has, and its entries; None if it has none."""
     around = _detect_plain(text, "truth", {})
     if around.sample is None or around.entries is None:

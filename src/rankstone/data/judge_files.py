@@ -9,10 +9,9 @@ import numpy as np
 
 from rankstone.data.columns import Columns, columns
 from rankstone.data.files import Path, path_name
-from rankstone.data.formats import find_entries
+from rankstone.data.formats import FindPath, find_entries
 from rankstone.data.lines import Entry, FileRows, RowError, open_text, to_number, with_newlines
 from rankstone.data.roles import find, usual
-from rankstone.data.tool_formats import Path as KeyPath
 from rankstone.data.tool_formats import is_book, is_book_table
 from rankstone.errors import FileError, show
 
@@ -25,7 +24,7 @@ class JudgeFormat(NamedTuple):
     """A form of file with several judges."""
 
     title: str
-    path: Callable[[Any], KeyPath | None]  # where the entries of a document like this sample are; None: another form
+    path: FindPath
     judgements: Callable[[Entry], Iterable[Judgement]]
 
 
@@ -44,7 +43,7 @@ def _judge_column(names: Iterable[str]) -> str | None:
     return next((name for name in names if usual(name) in _JUDGES), None)
 
 
-def _is_long(sample: Any) -> KeyPath | None:
+def _is_long(sample: Iterable[str]) -> tuple[str, ...] | None:
     """Rows of a query, an item, a grade and a judge."""
     return () if _judge_column(sample) else None
 

@@ -241,7 +241,7 @@ def _book_pair(entry: Entry) -> Iterator[ListRow]:
 is_book = _at("query_doc_pairs")
 
 
-def is_book_table(sample: Any) -> Path | None:
+def is_book_table(sample: Mapping[str, str]) -> Path | None:
     """A column per judge: a name in several words, an address or `Anonymous`, with numbers in it."""
     names = list(sample)
     judges = names[2:] if names[:2] == ["query", "docid"] else []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rankstone.errors import InputError
 from rankstone.evaluate.human_part import Parts, check_plan, check_random, parts_of, worth
@@ -15,7 +16,7 @@ from rankstone.statistics.student_t import level
 
 if TYPE_CHECKING:
     from rankstone.metrics.registry import Metric
-    from rankstone.typing import Path
+    from rankstone.typing import Id, Path
 
 
 def assist(human: Result, machine: Result, vouched: bool) -> AssistedResult:
@@ -58,7 +59,7 @@ class AssistedResult(Result):
         confidence: float = 0.95,
         *,
         method: str | None = None,
-        clusters: Any = None,
+        clusters: Mapping[Id, Hashable] | Sequence[Hashable] | None = None,
         resamples: int = 9999,
         seed: int = 0,
     ) -> Interval:
@@ -87,7 +88,7 @@ class AssistedResult(Result):
         )  # fmt: skip
         return Interval(estimate.low, estimate.high, estimate.error, "prediction-powered", confidence, estimate.value)
 
-    def compare(self, other: Result, names: tuple[str, str] | None = None, **rules: Any) -> Any:
+    def compare(self, other: Result, names: tuple[str, str] | None = None, **rules: object) -> NoReturn:
         """Not supported: paired differences need both runs under both kinds of labels."""
         raise InputError(
             "estimates cannot be compared by themselves; use rs.compare(truth, runs, metrics, machine=...)"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -28,7 +28,7 @@ class Parts(NamedTuple):
     others: Ints
 
 
-def parts_of(human: Sequence[Any], machine: Sequence[Any]) -> Parts:
+def parts_of(human: Sequence[Hashable], machine: Sequence[Hashable]) -> Parts:
     """The part of the machine's queries that has human labels."""
     ours, theirs = ids_alike([human, machine])
     places = {query: at for at, query in enumerate(theirs)}

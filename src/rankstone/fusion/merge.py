@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 Kind = TypeVar("Kind", bound=np.generic)
+POOLED = -1  # grade of pooled, unjudged items, as in TREC files
 
 
 @dataclass(frozen=True)

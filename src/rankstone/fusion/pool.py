@@ -18,7 +18,7 @@ from rankstone.data.loaders import is_file, opened
 from rankstone.data.tables import Side, as_columns
 from rankstone.errors import InputError
 from rankstone.fusion.fusion_choices import FUSION_CHOICES, TieOrder, checked
-from rankstone.fusion.merge import LoadedRuns, MergedRuns, by_id, merge_runs, open_runs
+from rankstone.fusion.merge import POOLED, LoadedRuns, MergedRuns, by_id, merge_runs, open_runs
 from rankstone.results.answer import Answer, Readable, wrapped
 from rankstone.results.export import write_side
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from rankstone.data.files import Path
     from rankstone.typing import ColumnRoles, Run, Truth
 
-POOLED = -1  # grade of pooled, unjudged items, as in TREC files
 _TRUTH = "truth"
 
 

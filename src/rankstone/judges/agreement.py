@@ -13,6 +13,7 @@ import numpy as np
 from rankstone.data.arrow import plain_ids
 from rankstone.errors import InputError
 from rankstone.judges.panel import Panel, panel_of
+from rankstone.metrics.registry import Value
 from rankstone.progress import watched
 from rankstone.results.answer import Answer, Readable, number, plain, queries, signed, table_of
 from rankstone.statistics.agreement_coefficients import (
@@ -140,7 +141,7 @@ def agreement(
     resamples: int = 2000,
     seed: int = 0,
     columns: ColumnRoles | None = None,
-    **choices: Any,
+    **choices: Value,
 ) -> Agreement:
     """How far judges agree: raw and chance-corrected, by threshold, grade and query, and what it does to runs.
 
@@ -443,13 +444,13 @@ class Agreement(Readable):
 def _rows(ratings: Ratings, query: Any, shown: Sequence[Shown], rules: tuple[float, int, int]) -> list[CoefficientRow]:
     """Raw agreement and some coefficients, with intervals."""
     judged = ratings.codes >= 0
-    raw = ratings.only(judged.any(axis=1)).tally()
+    raw = ratings.only(np.asarray(judged.any(axis=1))).tally()
     out = {"same grade": float(np.trace(raw.together) / raw.pairs)}
     rows: dict[str, CoefficientRow] = {}
     wanted = [one for one in shown if COEFFICIENTS[one.coefficient].judges in (None, judged.shape[1])]
     for unequal in (True, False):
         several = [one for one in wanted if COEFFICIENTS[one.coefficient].unequal == unequal]
-        units = judged.any(axis=1) if unequal else judged.all(axis=1)
+        units = np.asarray(judged.any(axis=1) if unequal else judged.all(axis=1))
         rows |= _with_intervals(ratings.only(units), query[units], several, rules) if units.any() else {}
     same = rows.pop("", CoefficientRow("", *[math.nan] * 5))
     return [

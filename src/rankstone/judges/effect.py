@@ -12,6 +12,7 @@ from rankstone.compare.compare import compare
 from rankstone.conventions.plan import DEFAULT_METRICS
 from rankstone.errors import InputError
 from rankstone.fusion.merge import open_runs
+from rankstone.metrics.registry import ByName
 from rankstone.metrics.registry import metrics as all_metrics
 from rankstone.results.answer import Answer, number, plain, queries
 
@@ -117,7 +118,7 @@ def _correlation(value: float) -> str:
 
 
 def effects_of(
-    panel: Panel, runs: Mapping[str, Run] | Sequence[Run], metrics: Metrics | None, choices: Mapping[str, Any]
+    panel: Panel, runs: Mapping[str, Run] | Sequence[Run], metrics: Metrics | None, choices: ByName
 ) -> Effects:
     """Evaluate and compare the runs under each judge."""
     common = panel.only(panel.both)

@@ -22,8 +22,7 @@ from rankstone.data.files import all_same_ids
 from rankstone.data.loaders import opened
 from rankstone.data.tables import as_columns
 from rankstone.errors import InputError
-from rankstone.fusion.merge import open_runs
-from rankstone.fusion.pool import POOLED
+from rankstone.fusion.merge import POOLED, open_runs
 from rankstone.metrics.registry import Metric, Value
 from rankstone.results.answer import Answer, Readable, number, plain, table_of
 from rankstone.results.export import write_side

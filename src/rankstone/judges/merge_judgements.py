@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.data.annotations import Bools, Floats
+from rankstone.data.annotations import Bools, Floats, Ints
 from rankstone.data.arrow import plain_ids
 from rankstone.data.columns import Columns
 from rankstone.data.tables import AsRun
@@ -72,7 +72,7 @@ def merge_judgements(
         raise InputError(f"method={method!r}; choose from {', '.join(map(repr, MERGES))}")
     panel = panel_of(judges, columns)
     judged = ~np.isnan(panel.grades)
-    panel = panel.only(judged.any(axis=1))
+    panel = panel.only(np.asarray(judged.any(axis=1)))
     grades = MERGES[method](panel.grades)
     apart = np.nanmax(panel.grades, axis=1) > np.nanmin(panel.grades, axis=1)
     return MergedJudgements(panel.truth(grades), panel.names, method, apart, (~np.isnan(panel.grades)).sum(axis=1))
@@ -91,7 +91,7 @@ class MergedJudgements(Readable, AsRun):
         Number of items with different grades.
     """
 
-    def __init__(self, truth: Columns, judges: tuple[str, ...], method: str, apart: Bools, many: Any) -> None:
+    def __init__(self, truth: Columns, judges: tuple[str, ...], method: str, apart: Bools, many: Ints) -> None:
         self._truth, self.judges, self.method, self._apart, self._many = truth, judges, method, apart, many
         self.conflicts = int(apart.sum())
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.data.annotations import Floats, Ints
+from rankstone.data.annotations import Bools, Floats, Ints
 from rankstone.data.arrow import as_numpy, concatenated, encoded, plain_ids, take
 from rankstone.data.columns import Columns, columns
 from rankstone.data.files import all_same_ids, is_path
@@ -39,11 +39,11 @@ class Panel:
         return ratings_of(self.grades)
 
     @property
-    def both(self) -> Any:
+    def both(self) -> Bools:
         """Units that all judges have judged."""
-        return ~np.isnan(self.grades).any(axis=1)
+        return np.asarray(~np.isnan(self.grades).any(axis=1))
 
-    def only(self, rows: Any) -> Panel:
+    def only(self, rows: Bools) -> Panel:
         """Some of the units."""
         return Panel(
             self.names, self.queries, self.query[rows], take(self.item, np.flatnonzero(rows)), self.grades[rows]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from rankstone.data.annotations import Floats, Ints
+from rankstone.data.annotations import Bools, Floats, Ints
 from rankstone.errors import InputError
 from rankstone.statistics.student_t import choice, level
 
@@ -53,7 +53,7 @@ class Ratings:
         cells = (np.arange(n)[:, None] * (q + 1) + self.codes + 1).ravel()
         return np.bincount(cells, minlength=n * (q + 1)).reshape(n, q + 1)[:, 1:].astype(float)
 
-    def only(self, rows: Any) -> Ratings:
+    def only(self, rows: Bools) -> Ratings:
         """Some of the units."""
         return Ratings(self.codes[rows], self.categories)
 

@@ -96,7 +96,7 @@ def hall_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     return Interval(low[()], high[()], fit.error[()], "hall", confidence, fit.mean, skewness[()])
 
 
-def hall_transform(q: float, skewness: Any) -> Any:
+def hall_transform(q: float, skewness: ArrayLike) -> Floats:
     """The t whose transformation is q; skewness: that of the mean."""
     skewness = np.asarray(skewness, dtype=float)
     inside = skewness * (q - skewness / 6)
