@@ -117,6 +117,15 @@ class TestByHand:
         with pytest.raises(ValueError, match="no relevant item"):
             function_of("ap", no_relevant="error")({"a": 0}, ["a"])
 
+    def test_items_judged_twice(self) -> None:
+        unequal, equal = [("a", 0), ("a", 1)], [("a", 1), ("a", 1)]
+        assert function_of("ap", truth_duplicates="first")(unequal, ["a"]) == 0
+        assert function_of("ap", truth_duplicates="max")(unequal, ["a"]) == 1
+        assert function_of("ap", truth_duplicates="count")(equal, ["a"]) == 1 / 2
+        assert function_of("ap", truth_duplicates="distinct")(equal, ["a"]) == 1
+        with pytest.raises(ValueError, match="with two grades"):
+            function_of("ap", truth_duplicates="count")(unequal, ["a"])
+
     def test_a_truth_that_is_an_order(self) -> None:
         assert function_of("tau_ap", truth="order")(["a", "b", "c"], ["a", "c", "b"]) == 0.5
 
