@@ -235,7 +235,8 @@ def shrink(
     """
     tried, calls = {question}, 0
     while True:
-        for smaller in sorted({*map(fit, _smaller(question))} - tried, key=lambda each: each.size):
+        fresh = [each for each in dict.fromkeys(map(fit, _smaller(question))) if each not in tried]
+        for smaller in sorted(fresh, key=lambda each: each.size):
             tried.add(smaller)
             calls += 1
             if smaller.size < question.size and holds(smaller):
