@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from rankstone.compare.check import Case, CheckResult
+    from rankstone.compare.check import CheckResult, GateCase
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,7 +57,7 @@ class GatesFile(pytest.File):
         names = ("candidate", "baseline", "truth")
         return {name: value for name in names if (value := self.config.getoption(f"--gates-{name}")) is not None}
 
-    def case(self, number: int) -> Case:
+    def case(self, number: int) -> GateCase:
         """The outcome of a test; the whole file is checked on first use."""
         from rankstone.compare.check import check
 

@@ -33,7 +33,7 @@ REFUSED = "error"  # in place of a value: the convention refuses the data
 Ask = Callable[[Mapping[str, Any], Mapping[str, Any], "int | None"], float]  # of truth, run and k: the mean
 
 
-class Case(NamedTuple):
+class SuiteCase(NamedTuple):
     """A truth, a run and a cutoff, and what they check."""
 
     name: str
@@ -44,10 +44,10 @@ class Case(NamedTuple):
 
 
 @cache
-def cases() -> list[Case]:
+def cases() -> list[SuiteCase]:
     """All cases: inputs for which other tools' numbers are recorded, and questions that separate conventions."""
     text = Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-    return [Case(**case) for case in json.loads(text)]
+    return [SuiteCase(**case) for case in json.loads(text)]
 
 
 class Expected(NamedTuple):
@@ -66,7 +66,7 @@ class Expected(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Definition:
+class SuiteDefinition:
     """A definition of a metric, the conventions that have it, and the expected value of each case."""
 
     plan: Plan
@@ -94,17 +94,17 @@ def _plain(value: Any) -> Any:
 
 
 @cache
-def definitions(metric: str) -> list[Definition]:
+def definitions(metric: str) -> list[SuiteDefinition]:
     """The definitions of a metric that some case separates."""
     if metric not in METRICS:
         raise InputError(unknown_word("metric of the suite", metric, METRICS))
     asked = [(case.k, Sweep(Dicts(case.truth, case.run), 1)) for case in cases()]
-    alike: dict[str, Definition] = {}
+    alike: dict[str, SuiteDefinition] = {}
     for name, plan in presets(Metric(metric), {}).items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of cases without a relevant item
             expected = [_expected(metric, k, sweep, name) for k, sweep in asked]
-        same = alike.setdefault(json.dumps(expected), Definition(plan, [], expected))
+        same = alike.setdefault(json.dumps(expected), SuiteDefinition(plan, [], expected))
         same.conventions.append(name)
     return list(alike.values())
 
@@ -131,19 +131,16 @@ def files() -> Iterator[tuple[str, str]]:
     yield "suite.json", json.dumps({**about, "conventions": summaries}, indent=1) + "\n"
     yield "cases.json", _lines(case._asdict() for case in cases()) + "\n"
     for metric in METRICS:
-        found = definitions(metric)
-        by_case = [{"case": case.name, "values": _values(found, at)} for at, case in enumerate(cases())]
-        table = {"definitions": [each.to_dict() for each in found], "cases": by_case}
-        yield (
-            f"{metric}.json",
-            "{" + ",\n".join(f'"{key}": {_lines(iter(rows))}' for key, rows in table.items()) + "}\n",
-        )
+        rows = definitions(metric)
+        by_case = [{"case": case.name, "values": _values(rows, at)} for at, case in enumerate(cases())]
+        made, values = _lines(each.to_dict() for each in rows), _lines(iter(by_case))
+        yield f"{metric}.json", f'{{"definitions": {made},\n"cases": {values}}}\n'
 
 
-def _values(found: Sequence[Definition], case: int) -> list[dict[str, Any]]:
+def _values(rows: Sequence[SuiteDefinition], case: int) -> list[dict[str, Any]]:
     """The values of a case, each with the places of the definitions that have it."""
     alike: dict[str, dict[str, Any]] = {}
-    for at, definition in enumerate(found):
+    for at, definition in enumerate(rows):
         value = definition.expected[case]
         row = alike.setdefault(json.dumps(value), {**value._asdict(), "definitions": []})
         row["definitions"].append(at)
@@ -165,16 +162,16 @@ class ConformanceResult(Readable):
         The metric, and the convention that is expected, or "".
     answers : list of float or None
         The program's mean of each case; None where it failed.
-    definitions : list of Definition
+    definitions : list of SuiteDefinition
         The definitions, those with the most cases passed first.
     """
 
     metric: str
     expect: str
     answers: Sequence[float | None]
-    definitions: Sequence[Definition]
+    definitions: Sequence[SuiteDefinition]
 
-    def failed(self, definition: Definition) -> list[int]:
+    def failed(self, definition: SuiteDefinition) -> list[int]:
         """The cases whose answers are not those of a definition."""
         pairs = enumerate(zip(definition.expected, self.answers, strict=True))
         return [at for at, (expected, answer) in pairs if not expected.accepts(answer)]
@@ -209,7 +206,7 @@ class ConformanceResult(Readable):
         notes = [f"{most} cases, conformance suite {VERSION}, tolerance {TOLERANCE:g}"]
         return Answer(table, about, notes, align="<<<")
 
-    def _shown(self) -> list[Definition]:
+    def _shown(self) -> list[SuiteDefinition]:
         """The expected definition, or the five with the most cases passed."""
         wanted = [each for each in self.definitions if self.expect in each.conventions]
         return wanted or list(self.definitions[:5])
@@ -225,7 +222,7 @@ class ConformanceResult(Readable):
             ],
         }  # fmt: skip
 
-    def _case(self, at: int, definition: Definition) -> dict[str, Any]:
+    def _case(self, at: int, definition: SuiteDefinition) -> dict[str, Any]:
         return {"case": cases()[at].name, "expected": definition.expected[at].mean, "answer": self.answers[at]}
 
 
@@ -251,15 +248,15 @@ def conformance(ask: Ask, metric: str, expect: str = "") -> ConformanceResult:
     """
     if expect:
         expect = find_convention(expect).name
-    found = definitions(metric)
-    if expect and not any(expect in each.conventions for each in found):
+    rows = definitions(metric)
+    if expect and not any(expect in each.conventions for each in rows):
         raise InputError(f"{expect} does not define {metric}")
     answers = [_asked(ask, case) for case in cases()]
-    result = ConformanceResult(metric, expect, answers, found)
-    return ConformanceResult(metric, expect, answers, sorted(found, key=lambda each: len(result.failed(each))))
+    result = ConformanceResult(metric, expect, answers, rows)
+    return ConformanceResult(metric, expect, answers, sorted(rows, key=lambda each: len(result.failed(each))))
 
 
-def _asked(ask: Ask, case: Case) -> float | None:
+def _asked(ask: Ask, case: SuiteCase) -> float | None:
     try:
         return float(ask(case.truth, case.run, case.k))
     except Exception:  # whatever the program raises: it has no value

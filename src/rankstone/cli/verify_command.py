@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 _PAGE = re.compile(r'<template id="rankstone-data">(.*?)</template>', re.DOTALL)
 _OUTPUT = {"evaluate": "-o", "compare": "-o", "check": "--json"}  # how a command writes everything
-_SKIPPED = ("versions", "reproduce", "format_version")  # compared on their own
+# Compared on their own; and sentences about the numbers, of which the command has no certificate.
+_SKIPPED = ("versions", "reproduce", "format_version", "notes")
 _SHOWN = 10  # numbers that differ
 
 

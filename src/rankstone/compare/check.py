@@ -654,7 +654,7 @@ class CheckResult(Records[GateOutcome]):
             [JUnitCase(*case[:3], outcomes[case.effect], case.details.partition("\n")[0]) for case in cases],
         )
 
-    def cases(self) -> list[Case]:
+    def cases(self) -> list[GateCase]:
         """Each gate and each pinned query as a test case."""
         effects = [FAILED if self._effect(one) == FAILED else INCONCLUSIVE if one.verdict != PASSED else PASSED
                    for one in (*self, *self.pins)]  # fmt: skip
@@ -662,7 +662,7 @@ class CheckResult(Records[GateOutcome]):
         pins = ((f"{pin.query}: {pin.rule}", pin.sentence) for pin in self.pins)
         kinds = ["gates"] * len(self) + ["pins"] * len(self.pins)
         texts = [*gates, *pins]
-        return [Case(kind, *text, effect) for kind, text, effect in zip(kinds, texts, effects, strict=True)]
+        return [GateCase(kind, *text, effect) for kind, text, effect in zip(kinds, texts, effects, strict=True)]
 
     def to_github(self, path: str | None = None) -> str:
         """Workflow commands of GitHub, which annotate a pull request: one per gate and pin that does not pass.
@@ -685,7 +685,7 @@ class CheckResult(Records[GateOutcome]):
         )  # fmt: skip
 
 
-class Case(NamedTuple):
+class GateCase(NamedTuple):
     """A gate or a pinned query as a test case.
 
     Attributes

@@ -507,7 +507,7 @@ def _sets(own: dict[int, list[float]], depth: int) -> int:
 # -- spending changes over queries -----------------------------------------------------------------------------------
 
 
-class Spending(NamedTuple):
+class ChangePlan(NamedTuple):
     """The largest total gain by number of changes, and how many changes each query has in it."""
 
     total: Floats
@@ -522,7 +522,7 @@ class Spending(NamedTuple):
         return out
 
 
-def spend(gains: Floats, budget: int) -> Spending:
+def spend(gains: Floats, budget: int) -> ChangePlan:
     """The best spending of up to `budget` changes; gains: (queries, changes + 1), which never fall."""
     total = np.zeros(budget + 1)
     chosen = np.zeros((len(gains), budget + 1), dtype=np.int64)
@@ -538,7 +538,7 @@ def spend(gains: Floats, budget: int) -> Spending:
             best[changes:][better] = value[better]
             chosen[query, changes:][better] = changes
         total = best
-    return Spending(total, chosen)
+    return ChangePlan(total, chosen)
 
 
 def least_changes(gains: Floats, need: float) -> int | None:

@@ -11,7 +11,6 @@ from typing import Any
 
 from scipy.special import ndtr, ndtri
 
-from rankstone.data.files import is_path
 from rankstone.errors import GatesError
 from rankstone.results.schema import check_stamp, stamp
 
@@ -97,9 +96,9 @@ class LedgerEntry:
 
 def ledger_path(ledger: object, baseline: object) -> str:
     """The file of a ledger: its own, or one that is named after that of the baseline."""
-    if is_path(ledger):
+    if isinstance(ledger, (str, os.PathLike)):
         return os.fspath(ledger)
-    if not is_path(baseline):
+    if not isinstance(baseline, (str, os.PathLike)):
         raise GatesError("ledger = true is a file next to the baseline's, which is none; name one: ledger = 'x.jsonl'")
     return f"{os.fspath(baseline)}.ledger.jsonl"
 

@@ -30,7 +30,7 @@ _SHOWN = 5  # candidates of the printed table
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FusionSetting:
     """One way to fuse the runs, and its mean on all queries.
 
     Attributes
@@ -68,7 +68,7 @@ class TunedFusion(Readable):
     ----------
     metric : str
         The metric that decided.
-    best : Candidate
+    best : FusionSetting
         The best fusion on all queries.
     run : FusedRun
         The runs fused that way.
@@ -80,21 +80,21 @@ class TunedFusion(Readable):
         Mean of the first candidate: equal weights, and the first value of each parameter.
     single : tuple of (str, float)
         The best single run and its mean.
-    candidates : tuple of Candidate
+    candidates : tuple of FusionSetting
         All candidates, the best first.
     queries, folds : int
         Number of queries and of folds.
     """
 
     metric: str
-    best: Candidate
+    best: FusionSetting
     run: FusedRun
     expected: float
     low: float
     high: float
     untuned: float
     single: tuple[str, float]
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[FusionSetting, ...]
     queries: int
     folds: int
     confidence: float = field(repr=False)
@@ -217,7 +217,7 @@ def tune(
     direction = -1 if parse_one(label).declaration.better == "lower" else 1
     of: Selection = selection(direction * matrix[counted], folds=folds, confidence=confidence, seed=seed)
     means = matrix[counted].mean(axis=0)
-    candidates = [Candidate(*way, float(mean), float(wins))
+    candidates = [FusionSetting(*way, float(mean), float(wins))
                   for way, mean, wins in zip(ways, means, of.wins, strict=True)]  # fmt: skip
     singles = {name: float(values(run)[counted].mean()) for name, run in named.items()}
     single = max(singles, key=lambda name: direction * singles[name])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Search:
+class LoggedSearch:
     """One list that was shown: the clicked items with the rankers that picked them, and the user."""
 
     clicked: dict[Any, str | None] = field(default_factory=dict)
@@ -32,13 +32,13 @@ class Search:
 class ClickLog:
     """All lists that were shown, by query, and the rankers that picked items of them."""
 
-    searches: dict[Any, Search] = field(default_factory=dict)
+    searches: dict[Any, LoggedSearch] = field(default_factory=dict)
     teams: dict[str, None] = field(default_factory=dict)
     has_users: bool = False
 
     def add(self, query: Id, item: Id, team: str | None, user: Id, is_click: bool) -> None:
         """One row or event; a second click on the same item of a list does not count."""
-        search = self.searches.setdefault(query, Search())
+        search = self.searches.setdefault(query, LoggedSearch())
         if team is not None:
             self.teams[team] = None
         if user is not None:
