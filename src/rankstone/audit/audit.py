@@ -38,7 +38,7 @@ def audit(
     calling: str | Adapter = "lists",
     *,
     expect: str | None = None,
-    seconds: float = 1.0,
+    seconds: float = 5.0,
     seed: int = 28,
 ) -> AuditReport:
     """Find out whose definition of a metric a function follows, and which properties it breaks.
@@ -59,7 +59,7 @@ def audit(
         `adapter(function, question)`, that calls it with `question.truth` and `question.run`.
     expect : str, optional
         The convention that it should follow; the report compares it with this one, by default with "rankstone".
-    seconds : float, default 1.0
+    seconds : float, default 5.0
         Time limit of one call.
     seed : int, default 28
         Random seed of the questions.
