@@ -104,7 +104,7 @@ STYLES: dict[str, CallingStyle] = {
 
 
 _HANGS = 10  # calls that took too long, after which no more is called
-_FIRST, _PATIENCE = 3, 30  # so many calls have so many times the limit: they may compile or import something
+_FIRST, _PATIENCE = 3, 6  # so many calls have so many times the limit: they may compile or import something
 
 
 class _OutOfTimeError(BaseException):
