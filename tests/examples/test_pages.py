@@ -136,7 +136,7 @@ def run_page(page: str, text: str) -> None:
             assert printed.split() == block.text.split(), f"{page}:{block.line}: it prints\n{printed}"
             printed = None
         else:
-            assert block.language in {"text", "sh", "py", "pycon", "toml", "yaml"}, (
+            assert block.language in {"text", "sh", "py", "pycon", "toml", "yaml", "js"}, (
                 f"{page}:{block.line}: unknown language {block.language!r}"
             )
             printed = None
