@@ -47,16 +47,13 @@ class Search:
     asked: dict[int, float] = field(default_factory=dict)  # answers by place in the pool
     refused: set[int] = field(default_factory=set)
     rng: random.Random = field(default_factory=lambda: random.Random(28))
-    _rows: dict[int, Floats] = field(default_factory=dict)
+    _rows: dict[Candidate, Floats] = field(default_factory=dict)
 
     def row(self, candidate: Candidate) -> Floats:
         """The candidate's values of the pool."""
-        if id(candidate) not in self._rows:
-            self._keep.append(candidate)
-            self._rows[id(candidate)] = self.questionnaire.values(candidate)
-        return self._rows[id(candidate)]
-
-    _keep: list[Candidate] = field(default_factory=list)  # so that their places in memory stay theirs
+        if candidate not in self._rows:
+            self._rows[candidate] = self.questionnaire.values(candidate)
+        return self._rows[candidate]
 
     def answer(self, at: int) -> bool:
         """Ask a question of the pool; whether it has an answer."""
@@ -179,8 +176,8 @@ class Search:
 
     def small(self, candidate: Candidate, places: Sequence[int]) -> Floats:
         """The candidate's values of some questions."""
-        if id(candidate) in self._rows:
-            return self._rows[id(candidate)][places]
+        if candidate in self._rows:
+            return self._rows[candidate][places]
         if self._small is None or self._small[0] != list(places):
             questions = [self.pool[at] for at in places]
             self._small = (list(places), Questionnaire(questions, *self.questionnaire.settings))
