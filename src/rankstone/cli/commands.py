@@ -116,7 +116,7 @@ COMMANDS = {
     ),
     "conformance": _command(
         "conformance_command", "conformance", "check a program in any language against the conformance suite",
-        "rankstone conformance --run 'node my_ndcg.js' -m ndcg --expect trec_eval\n"
+        "rankstone conformance --run 'python3 my_metric.py' -m rr --expect rankstone\n"
         "rankstone conformance --write suite/",
     ),
     "fuse": _command(
