@@ -102,6 +102,8 @@ class CollectionsComparison(Comparison):
         first, names = next(iter(self.collections)), ", ".join(map(repr, self.collections))
         raise InputError(f"this is about one collection; name it, as comparison[{first!r}], of {names}")
 
+    _command = ""
+
     @property
     def _first(self) -> Comparison:
         return next(iter(self.collections.values()))

@@ -203,7 +203,7 @@ def compare(
         "population": population, "threads": threads, "anytime": anytime or None,
     }  # fmt: skip
     if machine is not None and (independent or runs is None or _is_collections(truth)):
-        raise InputTypeError("machine= goes with one truth and paired runs that are not evaluated yet")
+        raise InputTypeError("machine= goes with a truth and runs: paired, on one collection, and not evaluated yet")
     if before is not None and not independent:
         raise InputTypeError("before= goes with independent=True: queries of paired runs are their own past")
     if _is_collections(truth):

@@ -320,7 +320,12 @@ class Comparison(Records[Difference]):
         """
         from rankstone.results.export import result_format, write_answer
 
-        write_answer(self, path, result_format(path, format), {}, command=command_of(self._experiment))
+        write_answer(self, path, result_format(path, format), {}, command=self._command)
+
+    @property
+    def _command(self) -> str:
+        """The command that computes it again; empty if there is none."""
+        return command_of(self._experiment)
 
     def report(self, title: str | None = None) -> str:
         """An HTML page with verdicts, plots, queries and definitions: one file, without external requests.
