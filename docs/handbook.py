@@ -35,7 +35,7 @@ FIRST = ("ndcg", "ap", "rr", "recall", "precision", "hit_rate")  # what most peo
 # The families in the order of the index: modules of `rankstone.metrics`, whose docstrings begin with a title.
 FAMILIES = (
     "gains", "precision", "sets", "cascade", "pairs", "intents", "beyond_accuracy", "diversity", "fairness",
-    "rank_correlation", "rating_errors", "answers",
+    "rank_correlation", "rating_errors", "answers", "nuggets",
 )  # fmt: skip
 EXAMPLE = """\
 truth = {"u1": {"a": 3, "b": 2, "c": 1, "d": 0}, "u2": {"b": 1}}

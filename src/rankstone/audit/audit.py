@@ -145,7 +145,7 @@ class _Audit:
             return 0.0, ""
         if all(float(np.float32(value)) == value for value in values):
             return 2e-6, "the values have single precision"
-        for digits in range(1, 8):
+        for digits in range(4, 8):
             if all(abs(round(value, digits) - value) < 1e-12 for value in values):
                 return 0.500001 * 10.0**-digits, f"the values are rounded to {digits} decimals"
         return 0.0, ""

@@ -29,6 +29,7 @@ class Command(NamedTuple):
     epilog: str | None = None
     example: str = ""  # commands that run, a line each
     in_usage: bool = False  # the usage line has it as an option, so the list of commands does not
+    by_name: bool = False  # the list of commands has only its name, at the end
 
 
 def _command(module: str, name: str, summary: str, example: str, **traits: Any) -> Command:
@@ -57,11 +58,13 @@ COMMANDS = {
     "pin": _command(
         "compare_commands", "pin", "write the first items of a run as pinned queries, for check",
         "rankstone pin main.run --top 1 -o pins.toml\nrankstone check --pins pins.toml --candidate new.run",
+        by_name=True,
     ),
     "verify": _command(
         "verify_command", "verify", "compute a saved result, comparison, report or check again",
         "rankstone verify result.json\nrankstone verify report.html",
         epilog="Exit code 0: the same, 3: a file, a version or a number differs; 1: bad data, 2: bad usage.",
+        by_name=True,
     ),
     "agree": _command(
         "judge_commands", "agree", "how far judges agree, and what that does to runs",
@@ -72,7 +75,7 @@ COMMANDS = {
         "list the items whose judgement would move a comparison most",
         ".judge_commands:run_next", ".judge_commands:describe_next", runs_after_options=True,
         example="rankstone judge-next qrels.txt a.run b.run -m ndcg@10 -o to_judge.csv --to quepid\n"
-        "rankstone judge-next qrels.txt a.run b.run -m ndcg@10 --answers to_judge.csv",
+        "rankstone judge-next qrels.txt a.run b.run -m ndcg@10 --answers to_judge.csv", by_name=True,
     ),
     "leaderboard": _command(
         "leaderboard_command", "leaderboard", "rank models by the scores that other tools reported",
@@ -86,10 +89,11 @@ COMMANDS = {
     "define": _command(
         "explain_commands", "define", "print the definition of a metric under a convention",
         "rankstone define ndcg@10 -c trec_eval\nrankstone define ap rr@10 -s ties=expected", words="metrics",
+        by_name=True,
     ),
     "conventions": _command(
         "explain_commands", "conventions", "list the conventions: other tools' definitions by name",
-        "rankstone conventions\nrankstone conventions trec_eval", words="conventions",
+        "rankstone conventions\nrankstone conventions trec_eval", words="conventions", by_name=True,
     ),
     "explain": _command(
         "explain_commands", "explain", "show how a score was computed, or why two scores differ",
@@ -117,7 +121,7 @@ COMMANDS = {
     "conformance": _command(
         "conformance_command", "conformance", "check a program in any language against the conformance suite",
         "rankstone conformance --run 'python3 my_metric.py' -m rr --expect rankstone\n"
-        "rankstone conformance --write suite/",
+        "rankstone conformance --write suite/", by_name=True,
     ),
     "fuse": _command(
         "fuse_commands", "fuse", "fuse several runs into one", "rankstone fuse a.run b.run --method rrf -o fused.run\n"
@@ -127,7 +131,7 @@ COMMANDS = {
     "pool": _command(
         "fuse_commands", "pool", "list the items of some runs that should be judged",
         "rankstone pool a.run b.run --depth 20 -o pool.csv\n"
-        "rankstone pool a.run b.run --depth 20 --truth qrels.txt", runs_after_options=True,
+        "rankstone pool a.run b.run --depth 20 --truth qrels.txt", runs_after_options=True, by_name=True,
     ),
     "convert": _command(
         "fuse_commands", "convert", "write a truth or a run in another format",
@@ -135,7 +139,7 @@ COMMANDS = {
     ),
     "schema": _command(
         "compare_commands", "schema", "print the JSON Schema of a saved file or state",
-        "rankstone schema result",
+        "rankstone schema result", by_name=True,
     ),
     "sql": _command(
         "sql_commands", "sql", "run a query over files; sql text, sql macros: write SQL",
@@ -150,7 +154,7 @@ COMMANDS = {
     ),
     "trec_eval": Command("take trec_eval's own arguments and print its exact output", "..trec_eval:main"),
     "completion": _command(
-        "completion", "completion", "print a completion script for a shell", "rankstone completion bash"
+        "completion", "completion", "print a completion script for a shell", "rankstone completion bash", by_name=True,
     ),
     "version": Command("print the version", ".commands:print_version", in_usage=True),
     "help": Command("print the help of a command", ".commands:print_help", in_usage=True),
@@ -315,7 +319,8 @@ def parser(asked: str | None = None) -> argparse.ArgumentParser:
         usage="%(prog)s [-h] [--version] COMMAND ...",
         add_help=False,
         description="Evaluates rankings: search, recommendation, RAG, learning to rank.",
-        epilog="Exit code 1: bad data, 2: bad usage; of check and audit, 3: failed, 4: inconclusive.",
+        epilog=f"Also: {', '.join(sorted(name for name, row in COMMANDS.items() if row.by_name))}.\n"
+        "Exit code 1: bad data, 2: bad usage; of check and audit, 3: failed, 4: inconclusive.",
         formatter_class=_OneLineEach,
     )
     top.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)  # the usage says it, in fewer lines
@@ -326,7 +331,7 @@ def parser(asked: str | None = None) -> argparse.ArgumentParser:
     for name in [asked] if asked in COMMANDS else COMMANDS:
         row = COMMANDS[name]
         # A command of two words is in the help of the first.
-        listed: dict[str, Any] = {} if " " in name or row.in_usage else {"help": row.summary}
+        listed: dict[str, Any] = {} if " " in name or row.in_usage or row.by_name else {"help": row.summary}
         subparser = commands.add_parser(
             name,
             formatter_class=_Formatter,

@@ -212,8 +212,8 @@ def _gates(values: Mapping[str, Any]) -> Gates:
 
 
 def _tables(values: Mapping[str, Any], name: str) -> Sequence[Any]:
-    tables = values.get(name) or ()
-    tables = [tables] if isinstance(tables, Mapping) else tables
+    tables = values.get(name)
+    tables = () if tables is None else [tables] if isinstance(tables, Mapping) else tables
     if not isinstance(tables, Sequence) or isinstance(tables, str):
         raise GatesError(f"{name} = {tables!r}; write [[{name}]], and its keys under it")
     return tables
