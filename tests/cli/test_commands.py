@@ -534,7 +534,9 @@ def test_a_command_is_a_row(name, capsys):
     assert all(f"  {line}\n" in help_text for line in COMMANDS[name].example.splitlines())
     if " " not in name and not COMMANDS[name].in_usage:
         assert main([]) == 2
-        assert re.search(rf"^    {name} +{re.escape(COMMANDS[name].summary)}$", capsys.readouterr().out, re.MULTILINE)
+        listed = rf"^    {name} +{re.escape(COMMANDS[name].summary)}$"
+        by_name = rf"^Also: [^.]*\b{name}\b"
+        assert re.search(by_name if COMMANDS[name].by_name else listed, capsys.readouterr().out, re.MULTILINE)
     assert main(["completion", "fish"]) == 0
     first, *second = name.split()
     assert re.search(rf"from {first}' -a '.*\b{second[0]}\b" if second else f"-a {name} -d", capsys.readouterr().out)

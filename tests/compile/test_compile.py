@@ -50,7 +50,7 @@ def expected(one: One, metric: Any, **options: Any) -> float | None:
         {} if one.run is None else {"q": one.run if all(s is not None for _, s in one.run) else [i for i, _ in one.run]}
     )
     truth: Any = {"q": dict(one.truth), "other": {"a": 1, "b": 0}}  # so that there is a run
-    scored = bool(one.run) and one.run[0][1] is not None
+    scored = not one.run or one.run[0][1] is not None
     run["other"] = {"a": 2.0, "b": 1.0} if scored else ["a", "b"]
     if one.run and one.run[0][1] is not None and len(dict(one.run)) < len(one.run):  # columns can have an item twice
         rows = [("q", item, score) for item, score in one.run] + [("other", "a", 2.0), ("other", "b", 1.0)]

@@ -129,7 +129,7 @@ def test_what_a_convention_needs():
 
 @pytest.mark.parametrize("word", ["satisfaction", "mean_rank", "foo"])
 def test_far_words_are_not_suggested(word):
-    with pytest.raises(ValueError, match=f"^unknown metric '{word}'; there are [a-z_0-9]+, .* and 72 more"):
+    with pytest.raises(ValueError, match=f"^unknown metric '{word}'; there are [a-z_0-9]+, .* and \\d+ more"):
         make_plans(word, "rankstone", {})
 
 
