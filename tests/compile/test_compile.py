@@ -177,6 +177,8 @@ class TestChoices:
                 except ValueError:
                     continue
                 for one in lists:
+                    if row.kind == "ratings" and one.run and one.run[0][1] is None:
+                        continue  # an error, also of the other query
                     assert same(value_of(function, one), expected(one, metric)), (str(metric), one)
 
 
