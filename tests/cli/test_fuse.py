@@ -71,6 +71,14 @@ def test_choices(files, capsys):
         (["fuse", "one.run", "other.csv", "--weights", "1"], 1, "there are 2 runs but 1 weights"),
         (["fuse", "one.run", "other.csv", "-c", "ranx"], 1, "other has no query 'q2'; -s queries=union"),
         (["fuse", "one.run", "one.run"], 2, "one.run is there twice"),
+        (["fuse", "one.run", "other.csv", "-m", "rr"], 2, "--metric is for --tune: add --tune TRUTH"),
+        (["fuse", "one.run", "other.csv", "-s", "k=1,60"], 2, "several methods or values are for --tune: add --tune"),
+        (["fuse", "one.run", "other.csv", "--method", "rrf,isr"], 2, "several methods or values are for --tune"),
+        (["fuse", "one.run", "--tune", "t.qrels", "--weights", "1"], 2, "--tune chooses the weights; leave out --we"),
+        (["fuse", "one.run", "--tune", "t.qrels", "-m", "rr,ap"], 2, "'rr,ap' names 2 metrics; ask for one"),
+        (["fuse", "one.run", "--tune", "t.qrels", "-s", "k=1,x"], 2, "k='x'"),
+        (["fuse", "one.run", "other.csv", "--tune", "t.qrels", "--folds", "1"], 2, "--folds 1 of 1 queries"),
+        (["fuse", "-", "one.run", "--tune", "-"], 2, "only one file can be read from standard input"),
         (["fuse", "-", "-"], 2, "only one file can be read from standard input"),
         (["fuse", "nothing.run"], 1, "nothing.run"),
         (["fuse", "one.run", "-o", "x.pdf"], 1, "unknown format of 'x.pdf'"),
@@ -87,6 +95,28 @@ def test_bad_usage(words):
     with pytest.raises(SystemExit) as caught:
         main(words)
     assert caught.value.code == 2
+
+
+def test_tune(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    truth, runs, *_ = rs.example()
+    rs.write_truth(truth, "t.qrels")
+    for name in ("popular", "hybrid"):
+        rs.write_run(runs[name], f"{name}.run")
+    pair = {name: runs[name] for name in ("popular", "hybrid")}
+    tuned = rs.fuse.tune(pair, truth, "rr", folds=4, method=["comb_sum", "comb_mnz"],
+                         parameters={"norm": ["min-max", "zmuv"], "depth": [20]})  # fmt: skip
+    words = ["fuse", "popular.run", "hybrid.run", "--tune", "t.qrels", "-m", "rr", "--folds", "4", "--depth", "20",
+             "--method", "sum,mnz", "-s", "norm=min-max,zmuv"]  # fmt: skip
+    assert main(words) == 0
+    assert capsys.readouterr().out.rstrip("\n") == str(tuned)
+    assert main([*words, "-o", "fused.run"]) == 0
+    assert capsys.readouterr().out.rstrip("\n") == str(tuned)
+    assert rs.evaluate("t.qrels", "fused.run", "rr")["rr"] == pytest.approx(tuned.best.mean)
+    assert main([*words, "-o", "-"]) == 0
+    assert capsys.readouterr().out == (tmp_path / "fused.run").read_text()
+    assert main(["fuse", "popular.run", "hybrid.run", "--tune", "t.qrels"]) == 0
+    assert capsys.readouterr().out.rstrip("\n") == str(rs.fuse.tune(pair, truth))
 
 
 def test_pool(files, capsys):

@@ -58,7 +58,7 @@ def test_forms():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="there is one candidate; give several weights=, parameters= or methods"):
+    with pytest.raises(ValueError, match="there is one candidate; give several methods, weights or values"):
         rs.fuse.tune(runs, truth, weights=False)
     with pytest.raises(ValueError, match=r"weights= has \[1, 2\]; give one number per run: popular"):
         rs.fuse.tune(runs, truth, weights=[(1, 2)])

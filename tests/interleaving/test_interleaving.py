@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rankstone as rs
+from rankstone.interleaving.analysis import _estimate
 
 A, B = {"q1": ["a", "b", "c"], "q2": ["x", "y"]}, {"q1": ["c", "d", "a"], "q2": ["y", "x"]}
 METHODS = ("team_draft", "balanced", "probabilistic", "multileave")
@@ -175,3 +176,96 @@ def test_users_are_clusters():
     by_user, by_list = alarms / 400
     assert by_user <= 0.07
     assert by_list > 0.3
+
+
+# -- looks at any time ---------------------------------------------------------------------------------------
+
+
+def test_anytime_is_a_confidence_sequence_of_the_outcomes():
+    teams = ["B", "B", "A", "B", "A"] * 12
+    outcomes = np.array([1 if team == "B" else -1 for team in teams])
+    error = outcomes.std(ddof=1) / math.sqrt(60)
+    sequence = rs.statistics.confidence_sequence(1 / 5, error, 60, tuning=80)
+    log = {"query": list(range(60)), "team": teams}
+    fixed, watched = (rs.interleaving(log, anytime=when) for when in (False, 80))
+    one = watched[0]
+    assert (2 * one.low - 1, 2 * one.high - 1) == pytest.approx(tuple(map(float, sequence.interval())))
+    assert one.p == pytest.approx(float(sequence.p()))
+    assert (one.preference, one.sample_size()) == (fixed[0].preference, fixed[0].sample_size())
+    assert [result.to_dict()["anytime"] for result in (fixed, watched)] == [None, 80]
+    assert "they hold at every look, and are narrowest at 80 lists" in " ".join(str(watched).split())
+    assert rs.interleaving(log, anytime=True).anytime == 500
+    with pytest.raises(ValueError, match="anytime=-1; give True, or the number of users to be narrowest at"):
+        rs.interleaving(log, anytime=-1)
+
+
+@pytest.mark.parametrize("lists", [6, 60])
+def test_anytime_without_a_deviation(lists):
+    """Wins only: Robbins' mixture for sums of outcomes from -1 to 1, whose variance is at most 1."""
+    log = {"query": [*range(lists), "other"], "team": ["B"] * lists + ["A"], "click": [1] * lists + [0]}
+    one = rs.interleaving(log, anytime=500)[0]
+    rho2 = (-2 * math.log(0.05) + math.log(-2 * math.log(0.05) + 1)) / 500
+    grown = lists * rho2 + 1
+    e = math.exp(rho2 * lists**2 / (2 * grown)) / math.sqrt(grown)
+    assert one.p == pytest.approx(1 / e)
+    half = math.sqrt(2 * grown / rho2 * math.log(math.sqrt(grown) / 0.05)) / lists
+    assert (one.low, one.high) == (pytest.approx(max(1 - half / 2, 0)), 1)
+
+
+def test_anytime_counts_a_few_users_as_if_they_differed_most():
+    """19 users, one of whom has a tie: their deviation of 0.23 is taken for 1, that of 20 users as it is."""
+    for users, deviation in ((19, 1), (20, math.sqrt(1 / 20))):
+        rows = [(f"s{user}", team, f"u{user}") for user in range(users) for team in ("AB" if user == 0 else "B")]
+        log = dict(zip(("query", "team", "user"), map(list, zip(*rows, strict=True)), strict=True))
+        sequence = rs.statistics.confidence_sequence(1 - 1 / users, deviation / math.sqrt(users), users, tuning=500)
+        assert rs.interleaving(log, anytime=True)[0].p == pytest.approx(float(sequence.p()))
+
+
+def test_anytime_is_of_users():
+    """Each user with three lists of the same outcome: as if each had one."""
+    teams = ["B", "B", "A", "B", "A"] * 8
+    once = {"query": list(range(40)), "team": teams, "user": list(range(40))}
+    thrice = {"query": list(range(120)), "team": teams * 3, "user": list(range(40)) * 3}
+    one, three = (rs.interleaving(log, anytime=True)[0] for log in (once, thrice))
+    assert (three.low, three.high, three.p) == pytest.approx((one.low, one.high, one.p))
+
+
+def test_anytime_keeps_the_correction():
+    log = {"query": [at for at in range(90) for _ in range(2)], "team": ["A", "B", "B", "C", "C", "C"] * 30,
+           "item": [0, 1] * 90}  # fmt: skip
+    p = [one.p for one in rs.interleaving(log, anytime=True)]
+    assert [one.adjusted for one in rs.interleaving(log, anytime=True)] == rs.statistics.adjust(p, "holm").tolist()
+
+
+def single_lists(rng, many):
+    """Users with a list each."""
+    return rng.choice([-1.0, 0.0, 1.0], many), np.arange(many)
+
+
+def returning_users(rng, many):
+    """Users who each prefer one ranker, and come back."""
+    users = rng.integers(0, 60, many)
+    return np.where(rng.random(many) < rng.beta(0.5, 0.5, 60)[users], 1.0, -1.0), users
+
+
+def heavy_users(rng, many):
+    """Users with 20 lists each, one after the other."""
+    users = np.arange(many) // 20
+    return np.where(rng.random(many) < rng.beta(0.5, 0.5, users[-1] + 1)[users], 1.0, -1.0), users
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("draw", [single_lists, returning_users, heavy_users])
+def test_false_alarms_under_200_looks(draw):
+    """From the first lists on, without a preference: at any time at most 5 %, by Student's t many."""
+    rng, alarms = np.random.default_rng(31), np.zeros(2)
+    for _ in range(300):
+        outcomes, users = draw(rng, 2000)
+        looks = [
+            [_estimate(outcomes[:n], users[:n], 0.95, tuning).p for tuning in (500, None)] for n in range(10, 2001, 10)
+        ]
+        alarms += np.min(looks, axis=0) <= 0.05
+    watched, fixed = alarms / 300
+    print(f"{draw.__name__}: {watched:.4f}, by Student's t {fixed:.4f}")
+    assert watched <= 0.05
+    assert fixed > 0.2

@@ -125,7 +125,8 @@ COMMANDS = {
     ),
     "fuse": _command(
         "fuse_commands", "fuse", "fuse several runs into one", "rankstone fuse a.run b.run --method rrf -o fused.run\n"
-        "rankstone fuse a.run b.run --method comb_sum --norm min-max --weights 0.7,0.3",
+        "rankstone fuse a.run b.run --method comb_sum --norm min-max --weights 0.7,0.3\n"
+        "rankstone fuse a.run b.run --tune qrels.txt -m ndcg@10 -o fused.run",
         runs_after_options=True, choices="fusing",
     ),
     "pool": _command(
@@ -267,8 +268,9 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"rankstone: {message} ({self.prog} --help)\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            raise argparse.ArgumentError(action, unknown_word("value", value, map(str, action.choices)))
+        for word in value if isinstance(value, list) else [value]:
+            if action.choices is not None and word not in action.choices:
+                raise argparse.ArgumentError(action, unknown_word("value", word, map(str, action.choices)))
 
 
 class _Formatter(argparse.HelpFormatter):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from itertools import product
 from typing import Any
 
 from rankstone.align.ties import COUNTED
 from rankstone.cli.input import check_stdin, format_of, named, report_skipped, roles_for, truth_of
-from rankstone.cli.options import Add, UsageError, choices_of, share, share_reading, show, usage
+from rankstone.cli.options import Add, UsageError, pairs, share, share_reading, show, usage
 from rankstone.data.files import all_same_ids, format_of_file, read_run
 from rankstone.data.formats import FORMATS, listed, named_format
 from rankstone.data.lines import head_of
@@ -16,6 +17,8 @@ from rankstone.fusion.fuse import fuse
 from rankstone.fusion.fusion_choices import PRESETS, decide, find_preset
 from rankstone.fusion.fusion_methods import NORMS, methods
 from rankstone.fusion.pool import pool
+from rankstone.fusion.tune import tune
+from rankstone.metrics.registry import parse_one
 from rankstone.results.export import convert
 
 
@@ -25,18 +28,22 @@ def describe_fuse(add: Add) -> None:
         "--method",
         default="rrf",
         metavar="METHOD",
-        type=_method_name,
+        type=_method_names,
         choices=list(methods),
-        help=f"{', '.join(methods)} [default: rrf]",
+        help=f"{', '.join(methods)} [default: rrf]; with --tune also several: rrf,comb_sum",
     )
     add("--norm", metavar="NORM", choices=list(NORMS), help=f"normalisation of scores: {', '.join(NORMS)}")
     add("--weights", metavar="WEIGHTS", help="one per run: 0.7,0.3")
     add("--depth", type=int, metavar="N", help="only the first N of each list")
     presets = list(PRESETS)
     add("-c", "--convention", default="rankstone", metavar="NAME", choices=presets, help=", ".join(presets))
-    choices = "e.g. k=10, missing=lowest, keep=1000"
+    choices = "e.g. k=10, missing=lowest, keep=1000; with --tune also several: k=10,60"
     add("-s", "--set", action="append", default=[], metavar="CHOICE=VALUE", help=choices)
     add("--tag", metavar="TAG", help="last field of a TREC run [default: the method]")
+    tuned = "choose weights, methods and values by a truth, and print what to expect on new queries"
+    add("--tune", dest="truth", metavar="TRUTH", help=tuned)
+    add("-m", "--metric", metavar="METRIC", help="the metric that --tune decides by [default: ndcg@10]")
+    add("--folds", type=int, metavar="N", help="folds of the queries, of --tune [default: 5]")
     _share_pooling(add)
 
 
@@ -73,25 +80,38 @@ def _add_to_format(add: Add) -> None:
 
 
 def run_fuse(arguments: argparse.Namespace) -> None:
-    """Fuse files into one: to a file, or to standard output as a TREC run."""
-    choices = choices_of(arguments)
-    choices |= {name: getattr(arguments, name) for name in ("norm", "depth") if getattr(arguments, name) is not None}
+    """Fuse files into one: to a file, or to standard output as a TREC run; with --tune only if there is an output."""
+    tried = _tried(arguments)
+    ways = [(method, dict(zip(tried, values, strict=True)))
+            for method, *values in product(arguments.method, *tried.values())]  # fmt: skip
     with usage(ValueError, TypeError):
-        decide(methods.find(arguments.method), find_preset(arguments.convention), choices)
-    weights = _weights(arguments.weights)
-    fused = fuse(_runs(arguments), arguments.method, weights=weights, convention=arguments.convention, **choices)
-    target = arguments.output or "-"
-    fused.write(target, arguments.to_format or ("trec" if target == "-" else None), tag=arguments.tag)
+        for method, choices in ways:
+            decide(methods.find(method), find_preset(arguments.convention), choices)
+        if arguments.metric:
+            parse_one(arguments.metric)
+    weights, convention = _weights(arguments.weights), arguments.convention
+    options = {name: value for name in ("metric", "folds") if (value := getattr(arguments, name)) is not None}
+    if arguments.truth:
+        if weights:
+            raise UsageError("--tune chooses the weights; leave out --weights")
+        truth, runs = _read(arguments)
+        shown: Any = tune(runs, truth, method=arguments.method, parameters=tried, convention=convention, **options)
+        fused = shown.run
+    elif options or len(ways) > 1:
+        what = f"--{next(iter(options))} is" if options else "several methods or values are"
+        raise UsageError(f"{what} for --tune: add --tune TRUTH")
+    else:
+        shown = fused = fuse(_read(arguments)[1], method, weights=weights, convention=convention, **choices)
+    target = arguments.output or ("" if arguments.truth else "-")
+    if target:
+        fused.write(target, arguments.to_format or ("trec" if target == "-" else None), tag=arguments.tag)
     if target != "-" and not arguments.quiet:
-        show(fused._answer(), arguments, verbose=True)
+        show(shown._answer(), arguments, verbose=True)
 
 
 def run_pool(arguments: argparse.Namespace) -> None:
     """Pool files: to a file, and how many items there are on the screen."""
-    runs, truth = _runs(arguments), None
-    if arguments.truth:
-        truth, *alike = all_same_ids(truth_of(arguments, arguments.runs, arguments.on_error), list(runs.values()))
-        runs = dict(zip(runs, alike, strict=True))
+    truth, runs = _read(arguments)
     pooled = pool(runs, arguments.depth, truth, ties=arguments.ties)
     if arguments.output:
         pooled.write(arguments.output, arguments.to_format or ("trec" if arguments.output == "-" else None))
@@ -129,21 +149,34 @@ def _kind(source: str, to_format: str | None) -> str:
     raise UsageError(f"{source} could be a truth or a run; pass --kind truth or --kind run")
 
 
-def _runs(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The runs by name, with ids of one kind."""
-    check_stdin([*arguments.runs, getattr(arguments, "truth", None)])
+def _read(arguments: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
+    """The truth, if there is one, and the runs by name, with ids of one kind."""
+    check_stdin([*arguments.runs, arguments.truth])
     paths = named(arguments.runs)
     read = []
     for path in paths.values():
         columns, form = roles_for(arguments, "run", path, []), format_of(arguments, "run")
         read.append(read_run(path, format=form, columns=columns, on_error=arguments.on_error))
         report_skipped(path, read[-1])
-    return dict(zip(paths, all_same_ids(read[0], read[1:]), strict=True))
+    truth, read = None, all_same_ids(read[0], read[1:])
+    if arguments.truth:
+        truth, *read = all_same_ids(truth_of(arguments, arguments.runs, arguments.on_error), read)
+    return truth, dict(zip(paths, read, strict=True))
 
 
-def _method_name(word: str) -> str:
-    """The name of a method by any of its aliases; an unknown word unchanged, so that argparse lists the choices."""
-    return methods.names.get(word.lower(), word)
+def _tried(arguments: argparse.Namespace) -> dict[str, list[Any]]:
+    """The values of each choice."""
+    tried = {}
+    for word in arguments.set:
+        name, equals, values = word.partition("=")
+        tried[name] = [pairs([f"{name}{equals}{value}"], "--set")[name] for value in values.split(",")]
+    own = {name: [value] for name in ("norm", "depth") if (value := getattr(arguments, name)) is not None}
+    return tried | own
+
+
+def _method_names(words: str) -> list[str]:
+    """The names of methods by any of their aliases; unknown words unchanged, so that argparse lists the choices."""
+    return [methods.names.get(word.lower(), word) for word in words.split(",")]
 
 
 def _weights(word: str | None) -> list[float] | None:

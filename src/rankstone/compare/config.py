@@ -10,6 +10,7 @@ from rankstone.align.alignment import Floats
 from rankstone.errors import Advice, Hint, InputError, InputTypeError
 from rankstone.metrics.registry import parse_all
 from rankstone.results.definition import label_of
+from rankstone.statistics.anytime import tuning_of
 from rankstone.statistics.corrections import CORRECTIONS, Correction
 from rankstone.statistics.paired import TESTS, TUNING, PairedTest, canonical_name, find_test, name_of
 
@@ -86,9 +87,7 @@ def make_rules(keywords: Mapping[str, Any], baseline: str | None, metrics: Seque
     """The keywords of `rs.compare`, checked, with names of earlier versions replaced."""
     options = {name: value for name, value in keywords.items() if value is not None}
     anytime = options.get("anytime", False)
-    if not isinstance(anytime, Integral) or anytime < 0:
-        raise InputError(Advice(Hint("anytime", anytime), "; give True, or the number of queries to be narrowest at"))
-    if anytime:
+    if tuning_of(anytime, "queries", TUNING):
         if options.get("test", "t") not in ("t", "anytime"):
             raise InputError(f"anytime={anytime!r} is a test of its own; leave out test={name_of(options['test'])!r}")
         options["test"] = "anytime"

@@ -47,6 +47,7 @@ from rankstone.evaluate.windows import (
     written,
 )
 from rankstone.results.definition import Definition, definition_of
+from rankstone.statistics.anytime import tuning_of
 
 if TYPE_CHECKING:
     from rankstone.align.alignment import Ints
@@ -212,15 +213,14 @@ class Online(Resumable):
 
     def _tuning(self, anytime: bool | int) -> float | None:
         """The number of lists at which intervals that hold at every look are narrowest; None for one look."""
-        if not isinstance(anytime, int) or anytime < 0:
-            raise InputError(f"anytime={anytime!r}; give True, or the number of lists to be narrowest at")
-        if not anytime:
+        tuning = tuning_of(anytime, "lists", TUNING)
+        if tuning is None:
             return None
         if self.window != math.inf or self.half_life is not None:
             raise InputError("anytime= is about all lists so far: leave out window= and half_life=")
         for plan in (plan for plan in self._plans if plan.of_all_lists):
             raise InputError(f"{plan.label} is computed over all lists at once, and has no interval for every look")
-        return TUNING if anytime is True else float(anytime)
+        return tuning
 
     @locked
     def reset(self) -> None:

@@ -202,7 +202,7 @@ def tune(
         named, columns = dict(zip(named, alike, strict=True)), None
     ways = list(_ways(tuple(named), [method] if isinstance(method, str) else method, weights, parameters or {}))
     if len(ways) < 2:
-        raise InputError("there is one candidate; give several weights=, parameters= or methods")
+        raise InputError("there is one candidate; give several methods, weights or values")
 
     def values(run: Any) -> Floats:
         return evaluate(truth, run, label, columns=columns).per_query[label]

@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankstone.compare.breakdown import Records
+from rankstone.compare.caveats import FEW
 from rankstone.errors import InputError
 from rankstone.interleaving.click_log import read_log
 from rankstone.results.answer import Answer, p_value, plain, queries
-from rankstone.statistics import adjust, proportion_interval, sample_size, student
+from rankstone.statistics import adjust, confidence_sequence, proportion_interval, sample_size, student
+from rankstone.statistics.anytime import tuning_of
+from rankstone.statistics.paired import TUNING
 from rankstone.statistics.student_t import level
 
 if TYPE_CHECKING:
     from rankstone.align.alignment import Floats, Ints
     from rankstone.interleaving.click_log import Log
     from rankstone.interleaving.designs import InterleavedList
+    from rankstone.statistics.paired import Fit
     from rankstone.typing import Id
 
 CLICKS = ("click", "item_click")  # actions of UBI
@@ -60,7 +64,7 @@ class Preference:
     _deviation: float = math.nan
 
     def sample_size(self, preference: float = 0.52, power: float = 0.8, confidence: float = 0.95) -> int:
-        """Number of lists with a click that show a preference, for users and clicks such as these.
+        """Number of lists with a click that show a preference in one look, for users and clicks such as these.
 
         Parameters
         ----------
@@ -92,14 +96,20 @@ class _Estimate(NamedTuple):
     p: float
 
 
-def _estimate(outcomes: Floats, clusters: Ints | None, confidence: float) -> _Estimate:
-    """By Student's t of users; where all outcomes are equal, which has no deviation, by the exact binomial test."""
-    fit = student(outcomes, clusters)
-    mean = float(fit.mean)
-    if fit.error > 0:
+def _estimate(outcomes: Floats, clusters: Ints | None, confidence: float, tuning: float | None = None) -> _Estimate:
+    """By Student's t of users; where all outcomes are equal, which has no deviation, by the exact binomial test.
+
+    With a tuning by a confidence sequence of users. The deviation of equal outcomes, or of few users, counts as 1, the
+    largest of outcomes from -1 to 1: then it is exact for users with as many lists each (Hoeffding's lemma).
+    """
+    fit: Fit = student(outcomes, clusters)
+    mean, error, units = float(fit.mean), float(fit.error), int(fit.freedom) + 1
+    if tuning is not None:
+        wide = error if error > 0 and units >= FEW else max(error, units**-0.5)
+        fit = confidence_sequence(mean, wide, units, confidence=confidence, tuning=tuning)
+    if error > 0 or tuning is not None:
         low, high = map(float, fit.interval(confidence))
-        return _Estimate(mean, float(fit.error), low, high, float(fit.p()))
-    units = len(outcomes) if clusters is None else int(clusters.max()) + 1
+        return _Estimate(mean, error, low, high, float(fit.p()))
     if (outcomes != mean).any():  # one user, or users whose outcomes are alike
         return _Estimate(mean, 0.0, -1.0, 1.0, 1.0)
     others = float(proportion_interval(0, units, confidence, "exact").high)  # share of users who could differ
@@ -126,22 +136,24 @@ class InterleavingResult(Records[Preference]):
         By pair of rankers: 1, 0 or -1 per list with a click, where the second one wins, ties or loses.
     clusters : ndarray or None
         The user of each of these lists, as a number.
+    anytime : float or None
+        The number of users at which intervals that hold at every look are narrowest; None if they are for one look.
     """
 
     _names = ("first", "second", "wins", "ties", "losses", "preference", "low", "high", "p", "adjusted", "verdict")
 
     def __init__(
         self, names: list[str], credit: Floats, searches: int, users: Sequence[Hashable] | None, confidence: float,
-        others: int = 0,
+        others: int = 0, anytime: float | None = None,
     ) -> None:  # fmt: skip
-        self.rankers, self.confidence, self._others = tuple(names), confidence, others
+        self.rankers, self.confidence, self._others, self.anytime = tuple(names), confidence, others, anytime
         self.credit = dict(zip(names, credit.sum(axis=0).tolist(), strict=True))
         self.searches, self.clicked = searches, len(credit)
         self.clusters = None if users is None else np.unique(list(map(str, users)), return_inverse=True)[1]
         self.users = None if users is None else len(set(map(str, users)))
         pairs = list(combinations(range(len(names)), 2))
         self.outcomes = {(names[a], names[b]): np.sign(credit[:, b] - credit[:, a]) for a, b in pairs}
-        estimates = [_estimate(values, self.clusters, confidence) for values in self.outcomes.values()]
+        estimates = [_estimate(values, self.clusters, confidence, anytime) for values in self.outcomes.values()]
         adjusted = adjust(np.array([estimate.p for estimate in estimates]), "holm").tolist()
         self._records = tuple(map(self._preference, self.outcomes, estimates, adjusted))
 
@@ -169,7 +181,8 @@ class InterleavingResult(Records[Preference]):
         records = [{name: value for name, value in plain(one).items() if not name.startswith("_")} for one in self]
         return {
             "rankers": list(self.rankers), "credit": self.credit, "searches": self.searches,
-            "clicked": self.clicked, "users": self.users, "confidence": self.confidence, "preferences": records,
+            "clicked": self.clicked, "users": self.users, "confidence": self.confidence, "anytime": self.anytime,
+            "preferences": records,
         }  # fmt: skip
 
     def _answer(self) -> Answer:
@@ -179,13 +192,20 @@ class InterleavingResult(Records[Preference]):
              f"{one.preference:.4f}", f"{one.low:.4f} {one.high:.4f}", p_value(one.adjusted)]
             for one in self
         )]  # fmt: skip
+        method, looks = "Student's t", "for one look at the end, with anytime=True for every look"
+        if self.anytime:
+            units = "lists" if self.users is None else "users"
+            method = "asymptotic confidence sequences"
+            looks = f"they hold at every look, and are narrowest at {self.anytime:,.0f} {units}"
+            if (self.users or self.clicked) < FEW or not all(one._deviation for one in self):
+                looks += f"; the deviation of equal outcomes, or of fewer than {FEW} {units}, counts as 1, the largest"
         notes = [
             f"preference: share of lists won, ties counted half; {self.clicked:,} of {self.searches:,} lists have a "
             "click, the others are left out",
-            "intervals and p by Student's t of "
+            f"intervals and p by {method} of "
             + ("lists, as the log has no users" if self.users is None else f"{self.users:,} users as clusters")
             + "; p with Holm's correction" * (len(self) > 1)
-            + "; for one look at the end, not for stopping early",
+            + f"; {looks}",
         ]
         if self._others:
             notes.append(f"{queries(self._others)} of the log are not among the lists and were ignored")
@@ -200,6 +220,7 @@ def interleaving(
     actions: Collection[str] = CLICKS,
     columns: Mapping[str, str] | None = None,
     confidence: float = 0.95,
+    anytime: bool | int = False,
 ) -> InterleavingResult:
     """Which ranker the users of interleaved lists prefer.
 
@@ -220,6 +241,9 @@ def interleaving(
         Columns of a table by role: search, item, team, reward, user.
     confidence : float, default 0.95
         Confidence level.
+    anytime : bool or int, default False
+        Intervals and p-values that hold at every look, so that you may stop when you like: asymptotic confidence
+        sequences, narrowest at 500 users (lists, if the log has no users), or at the number that is given.
 
     Returns
     -------
@@ -241,6 +265,7 @@ def interleaving(
     0.75
     """
     level(confidence, "confidence")
+    tuning = tuning_of(anytime, "users", TUNING)
     clicks = read_log(log, (actions,) if isinstance(actions, str) else actions, columns)
     if lists is None and not clicks.teams:
         raise InputError("the log has no teams; pass the lists: rs.interleaving(log, rs.interleave(a, b, ...))")
@@ -261,4 +286,4 @@ def interleaving(
         if None in by_user:
             raise InputError(f"query {clicked[by_user.index(None)]!r} has no user, others have one")
     values = np.array([credit[query] for query in clicked])
-    return InterleavingResult(names, values, len(credit), by_user, confidence, others)
+    return InterleavingResult(names, values, len(credit), by_user, confidence, others, tuning)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -168,3 +169,10 @@ def confidence_sequence(
     return ConfidenceSequence(
         np.asarray(mean, dtype=float), np.asarray(error, dtype=float), float(n), 1 - confidence, float(tuning)
     )
+
+
+def tuning_of(anytime: bool | int, of: str, default: float) -> float | None:
+    """The tuning that `anytime=` asks for: a number of what `of` says, the default for True; None for one look."""
+    if not isinstance(anytime, Integral) or anytime < 0:
+        raise InputError(Advice(Hint("anytime", anytime), f"; give True, or the number of {of} to be narrowest at"))
+    return float(default if anytime is True else anytime) if anytime else None

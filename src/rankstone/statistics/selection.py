@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from rankstone.data.annotations import Bools, Floats
-from rankstone.errors import InputError
+from rankstone.errors import Advice, Hint, InputError
 from rankstone.statistics.student_t import cluster_numbers, finite, level, student
 
 _CELLS = 1 << 22  # sums of pairs of folds at a time
@@ -91,7 +91,8 @@ def selection(
     level(confidence, "confidence")
     sums, sizes = _units(values, clusters)
     if folds < 2 or len(sums) < 4:
-        raise InputError(f"folds={folds} of {len(sums)} queries or clusters: at least 2 and 4 are needed")
+        problem = f" of {len(sums)} queries or clusters: at least 2 and 4 are needed"
+        raise InputError(Advice(Hint("folds", folds), problem))
     many = min(folds, len(sums) // 2)
     best = int(np.argmax(sums.sum(axis=0)))
     own = student(np.asarray(values, dtype=float)[:, best], clusters)
