@@ -45,7 +45,8 @@ STEP = 1 if os.environ.get("RANKSTONE_AUDIT_ALL") else 25
 CASES = [(metric, name) for metric in METRICS for name in defining(metric)][::STEP]
 QUICK = [("ndcg@3", name) for name in ("trec_eval", "scikit-learn", "lightgbm", "haystack", "opensearch")] + [
     ("ap", "torchmetrics"), ("rr@3", "mteb"), ("precision@2", "implicit"), ("recall@3", "cornac"),
-    ("hit_rate@2", "rectools"), ("err@3", "gdeval"), ("auc", "rankstone"),
+    ("hit_rate@2", "rectools"), ("err@3", "gdeval"), ("auc", "rankstone"), ("precision@2", "recmetrics"),
+    ("err@3", "scikit-learn"),
 ]  # fmt: skip
 
 
@@ -159,6 +160,18 @@ def test_precision_of_the_values():
     rounded = rs.audit(lambda ranked, grades, k: round(CORRECT["ap@3"](ranked, grades, k), 5), "ap@3")
     assert rounded.agreement == 1
     assert any("rounded" in text for text in (*rounded.notes, *(each.name for each in rounded.differences)))
+
+
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [({}, "no call returned a number; dicts are called f({query: {item: grade}}, {query: {item: score}}[, k])"),
+     (1.0, "each call returned 1.0000"), (math.nan, "each call returned NaN")],
+)  # fmt: skip
+def test_answers_that_say_nothing_name_no_convention(returned, words):
+    report = rs.audit(lambda truth, run: returned, "ap", "dicts")
+    assert (report.convention, report.notes) == (None, (words,))
+    assert report.verdict != "passed"
+    assert not any("same item" in finding.name for finding in report.findings)
 
 
 def test_what_raises_hangs_or_is_random_is_a_finding():

@@ -12,7 +12,7 @@ import numpy as np
 
 from rankstone.align.alignment import Floats
 from rankstone.audit.audit_report import AuditReport, Finding, shown
-from rankstone.audit.calling import Adapter, Caller, caller_of
+from rankstone.audit.calling import STYLES, Adapter, Caller, caller_of
 from rankstone.audit.candidates import ANY, ERROR, Candidate, Change, Questionnaire
 from rankstone.audit.changes import NEEDS, changes_of, choices_of, extensions, loose_extensions, trap_of, words_of
 from rankstone.audit.properties import Probe, Violation, mixed_ids, violations
@@ -28,6 +28,7 @@ from rankstone.results.definition import definition_of
 
 _ROUNDS = 3  # of searches, each with the examples that refuted the last answer
 _CHECKED = 150  # questions by which properties are checked
+_ANSWERED = 10  # numbers that a function that fails must return before it is named
 _CLEAR = 1e-6  # difference of values that are not the same
 _LARGE = 0.002  # difference of an example's values, where there is such an example
 
@@ -127,6 +128,8 @@ class _Audit:
         if winners := search.run([0]):
             return winners, []
         search.battery()
+        if silent := self._silent():
+            return [], [silent]
         tolerance, remark = self._precision()
         for depths in ([0], [1, 2], [LOOSE], [3]):
             for search.tolerance in sorted({EXACT, max(EXACT, tolerance)}):
@@ -149,6 +152,17 @@ class _Audit:
             if all(abs(round(value, digits) - value) < 1e-12 for value in values):
                 return 0.500001 * 10.0**-digits, f"the values are rounded to {digits} decimals"
         return 0.0, ""
+
+    def _silent(self) -> str:
+        """Why the answers say nothing about a definition; empty if they do."""
+        numbers = [value for value in self.search.asked.values() if value != ERROR]
+        if not numbers:
+            style = STYLES.get(self.calling)
+            return "no call returned a number" + (f"; {self.calling} are called {style.signature}" if style else "")
+        if len(numbers) < _ANSWERED:
+            return f"{len(numbers)} of {len(self.search.asked)} calls returned a number"
+        same = all(value == numbers[0] or value != value != numbers[0] for value in numbers)
+        return f"each call returned {shown(numbers[0])}" if same else ""
 
     # -- differences -----------------------------------------------------------------------------------------
 
@@ -260,14 +274,13 @@ class _Audit:
         places = list(search.asked)
         agreement = 1.0 if winners else float(search.agreement(search.row(best)[places], places).mean())
         if not winners:
-            different = [self._unexplained(best), *self.differences(best, reference)]
+            different = [] if self._silent() else [self._unexplained(best), *self.differences(best, reference)]
         probe = Probe(self.caller, self.metric.declaration)
         others = self._others(best)
         broken = [self._violation(each, others) for each in violations(probe, self._checked(), self.fit)]
         broken += [*self._modified(), *self._unstable()]
-        mixed = self._mixed(probe)
-        if mixed is not None and mixed.other == mixed.value:
-            broken.append(mixed)
+        if mixed := mixed_ids(probe):
+            broken.append(Finding("ids 1 and '1' are the same item", "defect", *mixed))
         defects = [each for each in different if each.kind == "defect"]
         if self.expect is not None and plain is not None:
             broken = [replace(each, is_expected=each.is_expected or self._expected(each)) for each in broken]
@@ -363,13 +376,6 @@ class _Audit:
             return False
         value = finding.values.get(self.reference, math.nan)
         return finding.name not in _NEVER_EXPECTED and self._alike(finding.value, value)
-
-    def _mixed(self, probe: Probe) -> Finding | None:
-        """Ids 1 and "1" on the two sides, which may be one item."""
-        question, values = mixed_ids(probe)
-        if question is None or values[0] == 0:
-            return None
-        return Finding("ids 1 and '1' are the same item", "defect", question, values[1], values[0])
 
     def _modified(self) -> Iterator[Finding]:
         if (question := self.caller.modified) is not None:

@@ -167,7 +167,11 @@ class Questionnaire:
         for k, groups in self._groups.items():
             try:
                 plan = plan_at(k)
-                refused = {name: "nan" for name in _PER_QUERY if plan.choices[name] == "error"}
+                rules = {name: plan.choices[name] for name in _PER_QUERY}
+                several = any(
+                    isinstance(rule, (int, float)) for rule in rules.values()
+                )  # one may hide that another refuses
+                refused = {name: "nan" for name, rule in rules.items() if rule == "error" and not several}
                 plan = changed(plan, refused) if refused else plan
             except _ERRORS:
                 out[[at for group in groups for at, _ in group]] = ANY
@@ -236,6 +240,9 @@ class Questionnaire:
                     out[indices] = np.where(out[indices] == ERROR, ERROR, ANY)
                     continue
                 own = np.atleast_1d(self._values_per_query(tuple(group), plain.plan, k))
+                if not {np.size(tops), np.size(bottoms)} <= {1, own.size}:  # a change has left out queries
+                    out[indices] = ANY
+                    continue
                 tops, bottoms = (np.broadcast_to(side, own.shape) for side in (tops, bottoms))
                 with np.errstate(divide="ignore", invalid="ignore"):
                     values = np.where((bottoms != 0) & ~np.isnan(own), tops / bottoms, np.where(tops == 0, own, ANY))
@@ -282,8 +289,10 @@ def _key(query: Query, by_top_grade: bool) -> tuple[Any, ...]:
     truth, run = query.truth or (), query.run or ()
     kinds = {type(item) for rows in query for item, _ in rows or ()}
     repeats = any(len(dict(rows)) < len(rows) for rows in (truth, run))
-    top = max((grade for _, grade in truth), default=0.0) if by_top_grade else 0
-    return str in kinds, int in kinds, repeats, any(grade < 0 for _, grade in truth), not truth or not run, top
+    returned = {item for item, _ in run}
+    rows = (truth, [row for row in truth if row[0] in returned]) if by_top_grade else ()
+    tops = [max((grade for _, grade in some), default=0.0) for some in rows]  # of all items, and of those returned
+    return str in kinds, int in kinds, repeats, any(grade < 0 for _, grade in truth), not truth or not run, *tops
 
 
 def _means(plan: Plan, result: Any) -> Any:

@@ -259,4 +259,4 @@ def trap_of(metric: str, choices: ByName) -> str:
 def words_of(metric: Metric, name: str, value: object) -> str:
     """A choice's value in words."""
     about = metric.declaration.about.get(name) or CHOICES[name]
-    return (about.labels.get(value, "") and about.describe(name, value)) or about.describe(name, value) or str(value)
+    return about.describe(name, value) or f"{name}={value!r}"

@@ -156,13 +156,17 @@ def _numbers_never_match(probe: Probe, question: Question) -> tuple[float, ...] 
     return _differ(probe.value(named(str)), probe.value(named(int)))
 
 
-def mixed_ids(probe: Probe) -> tuple[Question | None, tuple[float, float]]:
-    """A question with ids 1 and "1", its value with one id on both sides, and its own; None if it cannot be asked."""
+def mixed_ids(probe: Probe) -> tuple[Question, float, float] | None:
+    """A question with ids 1 and "1" whose value is that of one id on both sides, and both values; None if it is not.
+
+    Where another id has this value, too, it says nothing.
+    """
     if probe.ask.form.text or not probe.ask.form.unjudged:
-        return None, (0.0, 0.0)
+        return None
     k = max((k for k in probe.ask.cutoffs if k is not None), default=None)
-    same, mixed = (Question((Query(((item, 1.0),), (("1", 1.0),)),), k) for item in ("1", 1))
-    return mixed, (probe.value(same), probe.value(mixed))
+    questions = [Question((Query(((item, 1.0),), (("1", 1.0),)),), k) for item in ("1", 1, "2")]
+    same, mixed, other = map(probe.value, questions)
+    return (questions[1], mixed, same) if mixed == same != other else None
 
 
 PROPERTIES: tuple[Property, ...] = (
