@@ -155,7 +155,7 @@ def test_precision_of_the_values():
     single = rs.audit(
         lambda ranked, grades, k: float(__import__("numpy").float32(CORRECT["ndcg@3"](ranked, grades, k))), "ndcg@3"
     )
-    assert single.convention == "haystack"
+    assert single.convention == "preference-note"  # items credited once, the ideal list cut at k
     assert single.notes == ("the values have single precision",)
     rounded = rs.audit(lambda ranked, grades, k: round(CORRECT["ap@3"](ranked, grades, k), 5), "ap@3")
     assert rounded.agreement == 1

@@ -6,7 +6,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,6 +37,7 @@ class SuiteCase(NamedTuple):
     """A truth, a run and a cutoff, and what they check."""
 
     name: str
+    part: str  # of the suite
     reason: str
     k: int | None
     truth: dict[str, dict[str, float]]
@@ -56,13 +57,13 @@ class Expected(NamedTuple):
     mean: float | str | None
     per_query: dict[str, float | None] | None
 
-    def accepts(self, answer: float | None) -> bool:
+    def accepts(self, answer: float | None, tolerance: float = TOLERANCE) -> bool:
         """Whether a program's mean is this one; None: it failed. Anything is where the convention refuses the data."""
         if self.mean == REFUSED:
             return True
         if self.mean is None or answer is None:
             return self.mean is None and answer is not None and math.isnan(answer)
-        return math.isclose(answer, float(self.mean), rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        return math.isclose(answer, float(self.mean), rel_tol=tolerance, abs_tol=tolerance)
 
 
 @dataclass(frozen=True)
@@ -164,17 +165,20 @@ class ConformanceResult(Readable):
         The program's mean of each case; None where it failed.
     definitions : list of SuiteDefinition
         The definitions, those with the most cases passed first.
+    tolerance : float
+        Of the values, relative and absolute.
     """
 
     metric: str
     expect: str
     answers: Sequence[float | None]
     definitions: Sequence[SuiteDefinition]
+    tolerance: float = TOLERANCE
 
     def failed(self, definition: SuiteDefinition) -> list[int]:
         """The cases whose answers are not those of a definition."""
         pairs = enumerate(zip(definition.expected, self.answers, strict=True))
-        return [at for at, (expected, answer) in pairs if not expected.accepts(answer)]
+        return [at for at, (expected, answer) in pairs if not expected.accepts(answer, self.tolerance)]
 
     @property
     def conventions(self) -> list[str]:
@@ -203,7 +207,7 @@ class ConformanceResult(Readable):
                 row[2:] = cases()[first].name, _number(each.expected[first].mean), _number(self.answers[first])
             table.append(row)
         about = f"{self.verdict.upper()}: {self.metric}" + (f" as in {self.expect}" if self.expect else "")
-        notes = [f"{most} cases, conformance suite {VERSION}, tolerance {TOLERANCE:g}"]
+        notes = [f"{most} cases, conformance suite {VERSION}, tolerance {self.tolerance:g}"]
         return Answer(table, about, notes, align="<<<")
 
     def _shown(self) -> list[SuiteDefinition]:
@@ -230,7 +234,7 @@ def _number(value: float | str | None) -> str:
     return "none" if value is None else value if isinstance(value, str) else f"{value:.6f}"
 
 
-def conformance(ask: Ask, metric: str, expect: str = "") -> ConformanceResult:
+def conformance(ask: Ask, metric: str, expect: str = "", tolerance: float = TOLERANCE) -> ConformanceResult:
     """Ask a program every case of the suite.
 
     Parameters
@@ -241,6 +245,8 @@ def conformance(ask: Ask, metric: str, expect: str = "") -> ConformanceResult:
         A metric of the suite, without a cutoff: "ndcg".
     expect : str, default ""
         The convention that it should follow.
+    tolerance : float, default 1e-9
+        Of the values, relative and absolute; 1e-6 for single precision.
 
     Returns
     -------
@@ -252,8 +258,8 @@ def conformance(ask: Ask, metric: str, expect: str = "") -> ConformanceResult:
     if expect and not any(expect in each.conventions for each in rows):
         raise InputError(f"{expect} does not define {metric}")
     answers = [_asked(ask, case) for case in cases()]
-    result = ConformanceResult(metric, expect, answers, rows)
-    return ConformanceResult(metric, expect, answers, sorted(rows, key=lambda each: len(result.failed(each))))
+    result = ConformanceResult(metric, expect, answers, rows, tolerance)
+    return replace(result, definitions=sorted(rows, key=lambda each: len(result.failed(each))))
 
 
 def _asked(ask: Ask, case: SuiteCase) -> float | None:

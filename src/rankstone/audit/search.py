@@ -93,7 +93,8 @@ class Search:
             presets = self.loose if depth == LOOSE else self.presets
             remaining = self.narrow(presets if depth <= 0 else self.deeper(depth))
             while remaining:
-                if confirmed := self.confirm(remaining):
+                confirmed = self.confirm(remaining)
+                if confirmed and (depth > 0 or confirmed[0] in presets):  # else a change of what is refuted is left
                     return confirmed
                 remaining = self.consistent(presets)
         return []

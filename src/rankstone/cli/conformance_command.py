@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 
 from rankstone.audit.calling import JsonProgram
-from rankstone.audit.conformance import METRICS, conformance, files
+from rankstone.audit.conformance import METRICS, TOLERANCE, conformance, files
 from rankstone.cli.options import Add, UsageError, put, share, show
 
 
@@ -18,6 +18,8 @@ def describe_conformance(add: Add) -> None:
     add("--run", metavar="COMMAND", help=lines)
     add("-m", "--metric", choices=METRICS, metavar="METRIC", help=f"what it computes: {', '.join(METRICS)}")
     add("--expect", metavar="CONVENTION", default="", help="the convention that it should follow [default: any]")
+    tolerance = "of the values; 1e-6 for single precision [default: 1e-9]"
+    add("--tolerance", type=float, default=TOLERANCE, metavar="X", help=tolerance)
     add("--seconds", type=float, default=10.0, metavar="N", help="time limit of a case [default: 10]")
     add("--format", dest="shown", metavar="FORMAT", choices=("table", "json"), help="table, json [default: table]")
     share(add, "--no-color", "-o --output")
@@ -38,7 +40,9 @@ def run_conformance(arguments: argparse.Namespace) -> int:
         raise UsageError("say what the program computes: -m ndcg")
     program = JsonProgram(shlex.split(arguments.run), seconds=arguments.seconds)
     try:
-        result = conformance(lambda truth, run, k: program(truth, run, k=k), arguments.metric, arguments.expect)
+        result = conformance(
+            lambda truth, run, k: program(truth, run, k=k), arguments.metric, arguments.expect, arguments.tolerance
+        )
     finally:
         program.close()
     if arguments.shown == "json" or (arguments.output or "").endswith(".json"):

@@ -896,8 +896,9 @@ PRESETS: Mapping[str, Preset] = {
     "haystack": {
         "summary": "Haystack's document evaluators: each relevant document counts once, no cutoff",
         "library": "haystack-ai 3.4.0",
-        "choices": {**_LISTS, "duplicates": "once", "truth_duplicates": "first"},
+        "choices": {**_LISTS, "duplicates": "once", "truth_duplicates": "first", "ndcg_ideal_depth": "all"},
         "notes": (
+            "@k is a list cut before the call: the ideal list is not cut",
             "DocumentRecallEvaluator: single_hit is hit_rate, multi_hit is recall",
             "ndcg without scores in the ground truth: gain='binary'",
         ),
@@ -950,6 +951,7 @@ PRESETS: Mapping[str, Preset] = {
             "truth_duplicates": "first",
             "ap_duplicates": "count",
             "ap_divisor": "found",
+            "precision_divisor": "min(k,retrieved)",
             "precision_no_relevant": 0,
             "precision_undefined": "skip",
             "precision_empty_list": "skip",
@@ -974,9 +976,12 @@ PRESETS: Mapping[str, Preset] = {
             "precision_duplicates": "first",
             "recall_duplicates": "first",
             "ndcg_truth_duplicates": "count",
+            "ndcg_ideal_depth": "all",
+            "precision_divisor": "min(k,retrieved)",
             "gain": "binary",
         },
         "notes": (
+            "@k is a list cut before the call: the ideal list is not cut; repeated ids are dropped before the cut",
             "a query without a result or without an expected id is an error there: empty_list='error', "
             "no_relevant='error'",
             "HitRate is hit_rate, MRR is rr, AveragePrecision is ap",
