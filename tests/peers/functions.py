@@ -21,10 +21,17 @@ def named(name, k):
     return f"{name}@{k}" if k else name
 
 
+def refuse_negative(truth):
+    """trec_eval's code reads memory of others where each grade of a query is negative."""
+    if any(items and max(items.values()) < 0 for items in truth.values()):
+        raise ValueError("a query with negative grades only, which can end the process")
+
+
 def pytrec_eval(name, with_cutoff=""):
     library = need("pytrec_eval")
 
     def mean(truth, run, k):
+        refuse_negative(truth)
         measure = with_cutoff.format(k) if k else name
         values = library.RelevanceEvaluator(truth, {measure}).evaluate(run)
         return np.mean([value for by_name in values.values() for value in by_name.values()])
@@ -36,6 +43,7 @@ def ir_measures(name):
     library = need("ir_measures")
 
     def mean(truth, run, k):
+        refuse_negative(truth)
         measure = library.parse_measure(named(name, k))
         return library.calc_aggregate([measure], truth, run)[measure]
 
