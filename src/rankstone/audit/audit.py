@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from rankstone.align.alignment import Floats
 from rankstone.audit.audit_report import AuditReport, Finding, shown
 from rankstone.audit.calling import STYLES, Adapter, Caller, caller_of
-from rankstone.audit.candidates import ANY, ERROR, Candidate, Change, Questionnaire
+from rankstone.audit.candidates import ANY, ERROR, Candidate, Change, Questionnaire, unlike
 from rankstone.audit.changes import NEEDS, changes_of, choices_of, extensions, loose_extensions, trap_of, words_of
 from rankstone.audit.properties import Probe, Violation, mixed_ids, violations
 from rankstone.audit.questions import Question, pool, shrink
@@ -29,7 +28,6 @@ from rankstone.results.definition import definition_of
 _ROUNDS = 3  # of searches, each with the examples that refuted the last answer
 _CHECKED = 150  # questions by which properties are checked
 _ANSWERED = 10  # numbers that a function that fails must return before it is named
-_CLEAR = 1e-6  # difference of values that are not the same
 _LARGE = 0.002  # difference of an example's values, where there is such an example
 
 
@@ -211,7 +209,7 @@ class _Audit:
     ) -> Iterator[Finding]:
         """The difference with the smallest question that shows it; nothing if no question does."""
         one, other = self.search.row(winner), self.search.row(without)
-        places = np.flatnonzero(_unlike(one, other))
+        places = np.flatnonzero(unlike(one, other))
         if not len(places):
             return
 
@@ -221,7 +219,7 @@ class _Audit:
             first, second = self.values([winner, without], question)
             if finite:
                 return math.isfinite(first) and math.isfinite(second) and abs(first - second) > _LARGE
-            return bool(question.items and _unlike(np.array([first]), np.array([second]))[0])
+            return bool(question.items and unlike(np.array([first]), np.array([second]))[0])
 
         start = min((self.pool[at] for at in finite or places), key=lambda question: question.size)
         question = shrink(start, differs, self.fit, 120)
@@ -402,14 +400,14 @@ class _Audit:
         """Share of questions on which the function, or the definition that it follows, differs from the reference."""
         row = self.search.row(reference)
         if winners:
-            return float(_unlike(self.search.row(winners[0]), row).mean())
+            return float(unlike(self.search.row(winners[0]), row).mean())
         answers = list(self.search.asked.items())
         return float(np.mean([not self._alike(answer, float(row[at])) for at, answer in answers])) if answers else 0.0
 
     def _undetermined(self, best: Candidate) -> dict[str, tuple[str, ...]]:
         """Choices that no question of this calling style depends on, by the reason."""
         out: dict[str, list[str]] = {}
-        form, options = self.caller.form, choices_of(self.metric, self.plans, self.caller.form)
+        options = choices_of(self.metric, self.plans, self.caller.form)
         names = [*CHOICES, *self.metric.declaration.defaults]
         for name in names:
             if name in unread(best.plan) or name == "default_k" or name in dict(self.metric.params):
@@ -423,9 +421,8 @@ class _Audit:
                 if other is not None:
                     rows.append(self.search.row(other))
             row = self.search.row(best)
-            if rows and not any(_unlike(row, other).any() for other in rows):
+            if rows and not any(unlike(row, other).any() for other in rows):
                 out.setdefault("no question depends on it", []).append(name)
-        del form
         return {reason: tuple(names) for reason, names in out.items()}
 
 
@@ -438,10 +435,3 @@ _NEVER_EXPECTED = frozenset(
 
 def _short(candidate: Candidate) -> str:
     return candidate.convention if candidate.is_extension else "definition"
-
-
-def _unlike(one: Floats, other: Floats) -> Any:
-    """Where two rows of values differ clearly."""
-    with np.errstate(invalid="ignore"):
-        far = ~(np.abs(one - other) <= _CLEAR) & (one != other) & ~(np.isnan(one) & np.isnan(other))
-    return far & (one != ANY) & (other != ANY)

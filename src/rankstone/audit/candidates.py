@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from rankstone.align.alignment import Floats
+from rankstone.align.alignment import Bools, Floats, Ints
 from rankstone.audit.questions import Query, Question
 from rankstone.conventions.plan import Plan, make_plan
 from rankstone.data.dicts import Dicts
 from rankstone.errors import InputError
-from rankstone.evaluate.means import mean_from, shares_of
+from rankstone.evaluate.means import Contributions, Sums, mean_from, shares_of
 from rankstone.explain.sweep import Sweep, changed, choice_of
 from rankstone.metrics.registry import ByName, Metric
 
 ERROR = -math.inf  # the value of a question that is refused
 ANY = math.inf  # a value that is not determined
 _ERRORS = (ValueError, TypeError)
+_CLEAR = 1e-6  # difference of values that are not the same
+_QUERIES = 1000  # more than a question has
 _PER_QUERY = ("undefined", "no_relevant", "empty_list")  # choices that can refuse a query
 
 Side: TypeAlias = Literal["both", "list", "ideal"]
@@ -112,7 +115,7 @@ class Questionnaire:
     def __init__(self, questions: Sequence[Question], scores: bool, by_top_grade: bool = False) -> None:
         self.questions, self._scores, self._by_top = list(questions), scores, by_top_grade
         self._changed: dict[Any, Questionnaire] = {}
-        self._sweeps: dict[tuple[tuple[int, int], ...], Sweep] = {}
+        self._sweeps: dict[bytes, Sweep] = {}
 
     @property
     def settings(self) -> tuple[bool, bool]:
@@ -174,13 +177,12 @@ class Questionnaire:
                 refused = {name: "nan" for name, rule in rules.items() if rule == "error" and not several}
                 plan = changed(plan, refused) if refused else plan
             except _ERRORS:
-                out[[at for group in groups for at, _ in group]] = ANY
+                out[np.concatenate(groups)] = ANY
                 continue
             for group in groups:
-                self._fill(out, tuple(group), plan, mean)
+                self._fill(out, group, plan, mean)
                 if refused:
-                    values = out[[at for at, _ in group]]
-                    out[[at for at, _ in group]] = np.where(np.isnan(values), ERROR, values)
+                    out[group] = np.where(np.isnan(out[group]), ERROR, out[group])
         return out
 
     @cached_property
@@ -191,35 +193,48 @@ class Questionnaire:
         return np.array([any(len({*each}) < len(each) for each in several) for several in scores], dtype=bool)
 
     @cached_property
-    def _groups(self) -> dict[int | None, list[list[tuple[int, int]]]]:
-        """By cutoff: questions of one query that are evaluated together, and each of the others."""
-        by_key: dict[Any, list[tuple[int, int]]] = {}
+    def _groups(self) -> dict[int | None, list[Ints]]:
+        """By cutoff: places of questions that are evaluated together."""
+        groups: dict[Any, list[int]] = {}
         for at, question in enumerate(self.questions):
-            key = at if len(question.queries) > 1 else _key(question.queries[0], self._by_top)
-            by_key.setdefault((question.k, key), []).append((at, len(question.queries)))
-        out: dict[int | None, list[list[tuple[int, int]]]] = {}
-        for (k, _), group in by_key.items():
-            out.setdefault(k, []).append(group)
+            groups.setdefault((question.k, *_key(question, self._by_top)), []).append(at)
+        out: dict[int | None, list[Ints]] = {}
+        for (k, *_), group in groups.items():
+            out.setdefault(k, []).append(np.array(group))
         return out
 
-    def _fill(self, out: Floats, group: tuple[tuple[int, int], ...], plan: Plan, mean: Any) -> None:
+    def _fill(self, out: Floats, group: Ints, plan: Plan, mean: Any) -> None:
         """The values of a group; if it is refused, of its halves."""
-        indices = [at for at, _ in group]
+        sweep = self._sweep(group)
         try:
-            result = self._sweep(group).outcome(plan)
-            if mean is not None:
-                counted = result.values[~np.isnan(result.values)]
-                each = [counted.tolist()] if group[0][1] > 1 else [[value] for value in counted.tolist()]
-                out[indices] = [mean(values) for values in each] if len(each) == len(indices) else ANY
-            elif group[0][1] > 1:
-                out[indices] = result.mean
-            else:
-                out[indices] = _means(plan, result)
+            result = sweep.outcome(plan)
+            rows = Contributions(plan, result.finish, *shares_of(plan, result.metric_values))
         except _ERRORS:
             if len(group) > 1:
-                half = len(group) // 2
-                self._fill(out, group[:half], plan, mean)
-                self._fill(out, group[half:], plan, mean)
+                for half in np.array_split(group, 2):
+                    self._fill(out, half, plan, mean)
+            return
+        places = _places(sweep.aligned(plan).queries)
+        if (
+            mean is None
+            and plan.averaging.plain
+            and plan.choices["digits"] is None
+            and plan.choices["no_queries"] != "error"
+        ):
+            counts, sums = (
+                np.bincount(places[rows.counted], minlength=out.size),
+                np.bincount(places, rows.top, out.size),
+            )
+            none = plan.choices["no_queries"]
+            with np.errstate(invalid="ignore"):
+                means = np.where(counts > 0, sums / counts, math.nan if none == "nan" else float(none))
+            out[group] = means[group]
+            return
+        for at in group:
+            with suppress(*_ERRORS):
+                inside = places == at
+                values = result.values[inside & rows.counted]
+                out[at] = rows.only(inside).mean() if mean is None else mean(values[~np.isnan(values)].tolist())
 
     def _one_sided(self, candidate: Candidate, parts: Mapping[str, tuple[Questionnaire, Any]]) -> Floats:
         """Numerators by one plan and data, denominators by the other; where that is 0 the plain value."""
@@ -227,82 +242,89 @@ class Questionnaire:
         out = self.values(plain)
         for k, groups in self._groups.items():
             for group in groups:
-                indices = [at for at, _ in group]
-                try:
-                    tops, bottoms = (
-                        getattr(questions._sweep(tuple(group)).outcome(plan_at(k)).ratio, name)
-                        for (questions, plan_at), name in (
-                            (parts["list"], "numerator"),
-                            (parts["ideal"], "denominator"),
-                        )
-                    )
-                except _ERRORS:
-                    out[indices] = np.where(out[indices] == ERROR, ERROR, ANY)
-                    continue
-                own = np.atleast_1d(self._values_per_query(tuple(group), plain.plan, k))
-                if not {np.size(tops), np.size(bottoms)} <= {1, own.size}:  # a change has left out queries
-                    out[indices] = ANY
-                    continue
-                tops, bottoms = (np.broadcast_to(side, own.shape) for side in (tops, bottoms))
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    values = np.where((bottoms != 0) & ~np.isnan(own), tops / bottoms, np.where(tops == 0, own, ANY))
-                if group[0][1] == 1:
-                    out[indices] = np.where(np.isnan(own) | (out[indices] == ERROR), out[indices], values)
-                elif not np.array_equal(
-                    values, own, equal_nan=True
-                ):  # a rule for empty queries may come before the mean
-                    plain_mean = plain.plan.averaging.plain and plain.plan.choices["digits"] is None
-                    out[indices] = np.nanmean(values) if plain_mean and not (values == ANY).any() else ANY
+                self._fill_one_sided(out, group, _at(plain.plan, k), [
+                    (*parts["list"], k, "numerator"), (*parts["ideal"], k, "denominator")
+                ])  # fmt: skip
         return out
 
-    def _values_per_query(self, group: tuple[tuple[int, int], ...], plan: Plan, k: int | None) -> Floats:
-        """Values of the queries of a group; NaN where a query is refused or not averaged."""
+    def _fill_one_sided(self, out: Floats, group: Ints, plan: Plan, sides: Sequence[Any]) -> None:
+        """The values of a group, where they differ from the plain ones; if it is refused, of its halves."""
         try:
-            return self._sweep(group).outcome(_at(plan, k)).values
-        except _ERRORS:
-            return np.full(sum(queries for _, queries in group), math.nan)
+            own = self._sweep(group).outcome(plan).values
+            top, bottom = (
+                np.broadcast_to(getattr(questions._sweep(group).outcome(plan_at(k)).ratio, name), own.shape)
+                for questions, plan_at, k, name in sides
+            )
+        except _ERRORS:  # a shape that differs is one, too: a change has left out queries
+            if len(group) > 1:
+                for half in np.array_split(group, 2):
+                    self._fill_one_sided(out, half, plan, sides)
+            elif out[group] != ERROR:
+                out[group] = ANY
+            return
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = np.where(bottom != 0, top / bottom, np.where(top == 0, own, ANY))
+        values = np.where(np.isnan(own), own, values)
+        places = _places(self._sweep(group).aligned(plan).queries)
+        for at in np.unique(places[unlike(values, own)]):
+            each = values[(places == at) & ~np.isnan(values)]
+            if (each == ANY).any() or not (plan.averaging.plain or len(each) == 1):
+                out[at] = ANY
+            elif out[at] != ERROR:
+                out[at] = mean_from(plan, Sums(each.sum(), float(len(each)), len(each)), None)
 
-    def _sweep(self, group: tuple[tuple[int, int], ...]) -> Sweep:
-        if group not in self._sweeps:
-            truth, run = {}, {}
-            for at, _ in group:
+    def _sweep(self, group: Ints) -> Sweep:
+        key = group.tobytes()
+        if key not in self._sweeps:
+            truth: dict[int, Any] = {}
+            run: dict[int, Any] = {}
+            for at in group.tolist():
                 for number, query in enumerate(self.questions[at].queries):
                     if query.truth is not None:
                         repeated = len(dict(query.truth)) < len(query.truth)
-                        truth[at, number] = [item for item, _ in query.truth] if repeated else dict(query.truth)
+                        truth[at * _QUERIES + number] = (
+                            [item for item, _ in query.truth] if repeated else dict(query.truth)
+                        )
                     if query.run is not None:
-                        run[at, number] = dict(query.run) if self._scores else [item for item, _ in query.run]
-            self._sweeps[group] = Sweep(Dicts(_named(truth), _named(run)), 1)
-        return self._sweeps[group]
+                        run[at * _QUERIES + number] = (
+                            dict(query.run) if self._scores else [item for item, _ in query.run]
+                        )
+            self._sweeps[key] = Sweep(Dicts(truth, run), 1)
+        return self._sweeps[key]
 
 
 def _transformed(question: Question, transform: Transform, plan: Plan) -> Question:
     return question.map(lambda query: transform(query, _at(plan, question.k)))
 
 
-def _named(side: dict[tuple[int, int], Any]) -> dict[Any, Any]:
-    return {at * 1000 + number: content for (at, number), content in side.items()}
+def _places(queries: Sequence[Any]) -> Ints:
+    """The question of each query, by the queries' names."""
+    return np.asarray(queries, dtype=np.int64) // _QUERIES
 
 
-def _key(query: Query, by_top_grade: bool) -> tuple[Any, ...]:
+def _key(question: Question, by_top_grade: bool) -> tuple[Any, ...]:
     """Questions of one key are refused, or not, by the same choices in most cases."""
+    each = [_key_of(query, by_top_grade) for query in question.queries]
+    return tuple(map(max, zip(*each, strict=True)))
+
+
+def _key_of(query: Query, by_top_grade: bool) -> tuple[Any, ...]:
     truth, run = query.truth or (), query.run or ()
     kinds = {type(item) for rows in query for item, _ in rows or ()}
     repeats = any(len(dict(rows)) < len(rows) for rows in (truth, run))
     returned = {item for item, _ in run}
     rows = (truth, [row for row in truth if row[0] in returned]) if by_top_grade else ()
     tops = [max((grade for _, grade in some), default=0.0) for some in rows]  # of all items, and of those returned
-    return str in kinds, int in kinds, repeats, any(grade < 0 for _, grade in truth), not truth or not run, *tops
-
-
-def _means(plan: Plan, result: Any) -> Any:
-    """The mean of each query alone."""
-    top, bottom, counted = shares_of(plan, result.metric_values)
-    if plan.averaging.plain and plan.choices["digits"] is None and plan.choices["no_queries"] != "error":
-        none = plan.choices["no_queries"]
-        return np.where(counted, top, math.nan if none == "nan" else float(none))
-    each = zip(top.tolist(), bottom.tolist(), counted.tolist(), strict=True)
-    return [mean_from(plan, (one, other, int(inside)), result.finish) for one, other, inside in each]
+    missing = query.truth is None, query.run is None
+    return (
+        str in kinds,
+        int in kinds,
+        repeats,
+        any(grade < 0 for _, grade in truth),
+        not truth or not run,
+        *missing,
+        *tops,
+    )
 
 
 def _at(plan: Plan, k: int | None) -> Plan:
@@ -310,3 +332,10 @@ def _at(plan: Plan, k: int | None) -> Plan:
     if plan.metric.k == k:
         return plan
     return make_plan(Metric(plan.metric.name, k, plan.metric.params), plan.arguments, plan.choices)
+
+
+def unlike(one: Floats, other: Floats) -> Bools:
+    """Where two rows of values differ clearly."""
+    with np.errstate(invalid="ignore"):
+        far = ~(np.abs(one - other) <= _CLEAR) & (one != other) & ~(np.isnan(one) & np.isnan(other))
+    return far & (one != ANY) & (other != ANY)
