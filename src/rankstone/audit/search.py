@@ -181,10 +181,13 @@ class Search:
             return self._rows[candidate][places]
         if self._small is None or self._small[0] != list(places):
             questions = [self.pool[at] for at in places]
-            self._small = (list(places), Questionnaire(questions, *self.questionnaire.settings))
-        return self._small[1].values(candidate)
+            self._small = (list(places), Questionnaire(questions, *self.questionnaire.settings), {})
+        _, questionnaire, rows = self._small
+        if candidate not in rows:
+            rows[candidate] = questionnaire.values(candidate)
+        return rows[candidate]
 
-    _small: tuple[list[int], Questionnaire] | None = None
+    _small: tuple[list[int], Questionnaire, dict[Candidate, Floats]] | None = None
 
     def neighbours(self, bases: Iterable[Candidate]) -> list[Candidate]:
         """The bases with each change."""
