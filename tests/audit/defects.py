@@ -205,6 +205,11 @@ def averaged_ties(truth, run, k):
     return sum(one(run.get(query, {}), truth[query]) for query in truth) / len(truth)
 
 
+def own_document_dropped(truth, run, k):
+    kept = {query: {item: score for item, score in scores.items() if item != query} for query, scores in run.items()}
+    return over_queries(rr, truth, kept, k)
+
+
 def single_precision(truth, run, k):
     import numpy as np
 
@@ -299,6 +304,7 @@ DEFECTS = {
     "26 hits only": ("rr@3", "dicts", lambda: hits_only, "without a hit"),
     "27 ties averaged": ("ndcg@3", "dicts", lambda: averaged_ties, "ties averaged"),
     "28 float32": ("rr@3", "dicts", lambda: single_precision, "float32"),
+    "29 own document dropped": ("rr@3", "dicts", lambda: own_document_dropped, "own document"),
 }  # fmt: skip
 CORRECT = {
     "ndcg@3": ndcg, "ap@3": ap, "rr@3": rr, "precision@3": precision, "recall@3": recall, "hit_rate@3": hit_rate,

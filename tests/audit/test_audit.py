@@ -4,7 +4,9 @@ import json
 import math
 import os
 import random
+import re
 import time
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -12,6 +14,9 @@ import pytest
 import rankstone as rs
 from rankstone.audit.audit import _Audit
 from rankstone.audit.calling import STYLES
+from rankstone.audit.changes import DEFECTS as CHANGES
+from rankstone.audit.changes import TRAPS
+from rankstone.audit.properties import DEFECTS_OF_IDS, PROPERTIES
 from rankstone.explain.sweep import presets
 from rankstone.metrics.registry import parse_one
 from tests.effort import cpu_limit
@@ -213,6 +218,14 @@ def test_a_report_has_every_form():
     assert "not cut" in str(report)
     assert math.isfinite(report.findings[0].value)
     assert report.questions <= 200
+
+
+def test_the_page_of_traps_has_findings_of_an_audit():
+    page = (Path(__file__).parents[2] / "docs" / "explain" / "is-your-ndcg-wrong.md").read_text(encoding="utf-8")
+    table = re.search(r"the finding of an audit \| seen in \|\n\|---\|---\|\n((?:\|.*\n)+)", page)
+    names = {row.split("|")[1].strip() for row in table[1].splitlines()}
+    assert len(names) >= 9
+    assert names <= {row.name for row in (*TRAPS, *CHANGES, *PROPERTIES)} | DEFECTS_OF_IDS.keys()
 
 
 def test_wrong_arguments():

@@ -14,7 +14,7 @@ from rankstone.audit.audit_report import AuditReport, Finding, shown
 from rankstone.audit.calling import STYLES, Adapter, Caller, caller_of
 from rankstone.audit.candidates import ANY, ERROR, Candidate, Change, Questionnaire, unlike
 from rankstone.audit.changes import NEEDS, changes_of, choices_of, extensions, loose_extensions, trap_of, words_of
-from rankstone.audit.properties import Probe, Violation, mixed_ids, violations
+from rankstone.audit.properties import Probe, Violation, defects_of_ids, violations
 from rankstone.audit.questions import Question, pool, shrink
 from rankstone.audit.search import EXACT, LOOSE, Search
 from rankstone.conventions.choices import CHOICES
@@ -277,8 +277,7 @@ class _Audit:
         others = self._others(best)
         broken = [self._violation(each, others) for each in violations(probe, self._checked(), self.fit)]
         broken += [*self._modified(), *self._unstable()]
-        if mixed := mixed_ids(probe):
-            broken.append(Finding("ids 1 and '1' are the same item", "defect", *mixed))
+        broken += [Finding(name, "defect", *example) for name, *example in defects_of_ids(probe)]
         defects = [each for each in different if each.kind == "defect"]
         if self.expect is not None and plain is not None:
             broken = [replace(each, is_expected=each.is_expected or self._expected(each)) for each in broken]

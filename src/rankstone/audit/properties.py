@@ -156,17 +156,33 @@ def _numbers_never_match(probe: Probe, question: Question) -> tuple[float, ...] 
     return _differ(probe.value(named(str)), probe.value(named(int)))
 
 
-def mixed_ids(probe: Probe) -> tuple[Question, float, float] | None:
-    """A question with ids 1 and "1" whose value is that of one id on both sides, and both values; None if it is not.
-
-    Where another id has this value, too, it says nothing.
-    """
+def _mixed_ids(probe: Probe, k: int | None) -> tuple[Question, float, float] | None:
+    """A question with ids 1 and "1" whose value is that of one id on both sides, where that of another id differs."""
     if probe.ask.form.text or not probe.ask.form.unjudged:
         return None
-    k = max((k for k in probe.ask.cutoffs if k is not None), default=None)
     questions = [Question((Query(((item, 1.0),), (("1", 1.0),)),), k) for item in ("1", 1, "2")]
     same, mixed, other = map(probe.value, questions)
     return (questions[1], mixed, same) if mixed == same != other else None
+
+
+def _own_document(probe: Probe, k: int | None) -> tuple[Question, float, float] | None:
+    """A question whose first item has the query's name, where it has another value than with another name."""
+    if not probe.ask.form.several:
+        return None
+    questions = [Question((Query(((item, 1.0), ("b", 1.0)), ((item, 2.0), ("x", 1.0))),), k) for item in ("q1", "q")]
+    values = _differ(*map(probe.value, questions))
+    return values and (questions[0], *values)
+
+
+DEFECTS_OF_IDS = {"ids 1 and '1' are the same item": _mixed_ids, "the query's own document is left out": _own_document}
+
+
+def defects_of_ids(probe: Probe) -> Iterator[tuple[str, Question, float, float]]:
+    """What a function does with certain ids: in words, a question, its value, and that with another id."""
+    k = max((k for k in probe.ask.cutoffs if k is not None), default=None)
+    for name, check in DEFECTS_OF_IDS.items():
+        if example := check(probe, k):
+            yield (name, *example)
 
 
 PROPERTIES: tuple[Property, ...] = (
