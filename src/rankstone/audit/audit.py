@@ -277,7 +277,7 @@ class _Audit:
         others = self._others(best)
         broken = [self._violation(each, others) for each in violations(probe, self._checked(), self.fit)]
         broken += [*self._modified(), *self._unstable()]
-        broken += [Finding(name, "defect", *example) for name, *example in defects_of_ids(probe)]
+        broken += [Finding(name, "defect", *example) for name, example in defects_of_ids(probe)]
         defects = [each for each in different if each.kind == "defect"]
         if self.expect is not None and plain is not None:
             broken = [replace(each, is_expected=each.is_expected or self._expected(each)) for each in broken]

@@ -205,6 +205,11 @@ class Questionnaire:
 
     def _fill(self, out: Floats, group: Ints, plan: Plan, mean: Any) -> None:
         """The values of a group; if it is refused, of its halves."""
+        if plan.averaging.pooled and mean is None:  # the rows of all queries of a question are one list
+            for each in np.split(group, len(group)):
+                with suppress(*_ERRORS):
+                    out[each] = self._sweep(each).outcome(plan).mean
+            return
         sweep = self._sweep(group)
         try:
             result = sweep.outcome(plan)

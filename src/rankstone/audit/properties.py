@@ -177,12 +177,12 @@ def _own_document(probe: Probe, k: int | None) -> tuple[Question, float, float] 
 DEFECTS_OF_IDS = {"ids 1 and '1' are the same item": _mixed_ids, "the query's own document is left out": _own_document}
 
 
-def defects_of_ids(probe: Probe) -> Iterator[tuple[str, Question, float, float]]:
-    """What a function does with certain ids: in words, a question, its value, and that with another id."""
+def defects_of_ids(probe: Probe) -> Iterator[tuple[str, tuple[Question, float, float]]]:
+    """What a function does with certain ids: in words; a question, its value, and that with another id."""
     k = max((k for k in probe.ask.cutoffs if k is not None), default=None)
     for name, check in DEFECTS_OF_IDS.items():
         if example := check(probe, k):
-            yield (name, *example)
+            yield name, example
 
 
 PROPERTIES: tuple[Property, ...] = (
