@@ -330,16 +330,25 @@ def test_bulk_errors():
     lists, clicks = frames()
     with pytest.raises(ValueError, match="impressions has no column 'variant', which by= or clusters= names"):
         online.update(lists.drop(columns="variant"))
-    with pytest.raises(ValueError, match="feedback has no column for item; it has list_id, time, grade: name it"):
+    with pytest.raises(ValueError, match=r"the feedback has no item column among .*'grade'.*columns={'item'"):
         online.update(feedback=clicks.drop(columns="item"))
-    with pytest.raises(ValueError, match="impressions has no column 'when' for time"):
+    with pytest.raises(ValueError, match="the impressions has no column 'when'; it has 'list_id'"):
         online.update(lists, columns={"time": "when"})
-    with pytest.raises(ValueError, match=r"the roles are list, time, item"):
+    with pytest.raises(ValueError, match=r"columns= names 'tiem'; the roles are list, time, item"):
         online.update(lists, columns={"tiem": "when"})
-    with pytest.raises(TypeError, match="impressions is int; give a frame, a dict of columns, or a file"):
+    with pytest.raises(TypeError, match=r"impressions is a table, a dict .* or has events of UBI, not a int"):
         online.update(3)
+    rows = {"list_id": [1, 1], "item": ["a", "b"], "time": [1, 1], "variant": "AA"}
     with pytest.raises(ValueError, match="the columns of impressions have 1 and 2 rows"):
-        online.update({"list_id": [1], "time": [1, 2]})
+        online.update({**rows, "time": [1]})
+    with pytest.raises(ValueError, match="row 1: rank None is not a number"):
+        online.update({**rows, "rank": [1, None]})
+    with pytest.raises(ValueError, match="list 1: there are 2 items and 1 scores"):
+        online.update({"list_id": [1], "items": [["a", "b"]], "score": [[0.5]], "time": [1], "variant": "A"})
+    with pytest.raises(ValueError, match="the impressions has no item column among 'list_id', 'items'"):
+        online.update({"list_id": [1], "items": ["a b c"], "time": [1], "variant": "A"})
+    with pytest.raises(ValueError, match="the impressions's time could be 'time' or 'served_at'"):
+        online.update({**rows, "served_at": [1, 1]})
 
 
 def test_ubi(tmp_path):
@@ -358,9 +367,17 @@ def test_ubi(tmp_path):
     graded = rs.Online("dcg", by="variant")
     graded.update(path, actions={"click": 3})
     assert graded.compute().by["A"]["dcg"].mean == pytest.approx(3 / math.log2(3))
+    dump = tmp_path / "dump.json"
+    dump.write_text(json.dumps({"hits": {"hits": [{"_id": str(at), "_source": one} for at, one in enumerate(events)]}}))
+    for log in (dump, events):
+        other = rs.Online("rr", by="variant")
+        other.update(log)
+        assert repr(other.compute()) == repr(online.compute())
     (tmp_path / "bad.ndjson").write_text('{"action_name": "click"}\n{nonsense\n')
-    with pytest.raises(ValueError, match=r"bad.ndjson:2: is no JSON"):
+    with pytest.raises(ValueError, match=r"bad.ndjson:2: is not JSON"):
         online.update(tmp_path / "bad.ndjson")
+    with pytest.raises(ValueError, match="event 1 has no timestamp"):
+        online.update([events[-1], {**events[-2], "timestamp": None}])
 
 
 def _event(action, query, item, time, ordinal, variant):

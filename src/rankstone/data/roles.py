@@ -36,7 +36,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "item": (
         "item", "items", "item_id", "docno", "doc_id", "document_id", "corpus_id", "pid", "passage_id", "chunk_id",
-        "product_id", "asin", "sku", "movie_id", "track_id", "article_id", "node_id", "passage",
+        "product_id", "asin", "sku", "movie_id", "track_id", "article_id", "node_id", "object_id", "passage",
     ),
     "grade": (
         "grade", "grades", "relevance", "rel", "relscore", "label", "labels", "rating", "target", "y_true", "judgment",
@@ -44,7 +44,9 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "score": ("score", "scores", "prediction", "pred", "y_pred", "y_score", "sim", "similarity", "rating"),
     "rank": ("rank", "ranks", "doc_position"),
-    "time": ("time", "timestamp", "datetime", "date", "unix_timestamp", "ts"),
+    "time": (
+        "time", "timestamp", "datetime", "date", "unix_timestamp", "ts", "event_time", "served_at", "clicked_at",
+    ),
     "popularity": ("popularity",),
     "category": ("category", "categories", "genre", "genres"),
     "group": ("group", "groups", "provider"),

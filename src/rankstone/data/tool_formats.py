@@ -614,6 +614,6 @@ TOOLS: Sequence[ToolFormat] = (
                run=_nuggets("assignment", _SUPPORT), note="vital 2, okay 1; the run has how far they are supported"),
     ToolFormat("rag-contract", "rag-contract", _has("id", "query", "relevant_doc_ids"),
                truth=lambda entry: [(entry.value["id"], _get(entry.value, "relevant_doc_ids", list), None)]),
-    ToolFormat("ubi", "UBI events", _has("action_name", "query_id"),
+    ToolFormat("ubi", "UBI events", _has("action_name"),
                refusal="has events of users, neither judgements nor lists; rs.interleaving reads them", fetched=True),
 )  # fmt: skip

@@ -51,10 +51,10 @@ from rankstone.statistics.anytime import tuning_of
 
 if TYPE_CHECKING:
     from rankstone.align.alignment import Ints
-    from rankstone.data.arrow import Frame
     from rankstone.data.side_info import ItemIndex
+    from rankstone.data.user_log import UserLog
     from rankstone.metrics.registry import Value
-    from rankstone.typing import CatalogueLike, Metrics, Path, Truth
+    from rankstone.typing import CatalogueLike, Metrics, Truth
 
 _BATCH = 1024  # lists that are evaluated at a time
 _BY_LIST = "lists are evaluated one by one as they are served"
@@ -329,8 +329,8 @@ class Online(Resumable):
     @locked
     def update(
         self,
-        impressions: Frame | Path | None = None,
-        feedback: Frame | Path | None = None,
+        impressions: UserLog | None = None,
+        feedback: UserLog | None = None,
         *,
         columns: Mapping[str, str] | None = None,
         actions: Mapping[str, float] | None = None,
@@ -339,10 +339,10 @@ class Online(Resumable):
 
         Parameters
         ----------
-        impressions : frame, dict of columns or path, optional
+        impressions : frame, dict of columns, path or sequence of dict, optional
             A row per list, with a column of items, best first; or a row per item, with a rank or in order. A frame, an
-            Arrow table, a CSV, JSON lines or Parquet file, or a log of User Behavior Insights (UBI), which may have the
-            feedback, too.
+            Arrow table, a CSV, JSON lines or Parquet file; or events of User Behavior Insights (UBI), as objects or in
+            a file, which may have the feedback, too.
         feedback : frame, dict of columns or path, optional
             A row per click or purchase: list, item, time, and a grade, 1 by default.
         columns : mapping, optional

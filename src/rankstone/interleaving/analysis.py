@@ -22,7 +22,7 @@ from rankstone.statistics.student_t import level
 
 if TYPE_CHECKING:
     from rankstone.align.alignment import Floats, Ints
-    from rankstone.interleaving.click_log import Log
+    from rankstone.data.user_log import UserLog
     from rankstone.interleaving.designs import InterleavedList
     from rankstone.statistics.paired import Fit
     from rankstone.typing import Id
@@ -213,7 +213,7 @@ class InterleavingResult(Records[Preference]):
 
 
 def interleaving(
-    log: Log,
+    log: UserLog,
     lists: Mapping[Id, InterleavedList] | None = None,
     *,
     users: Mapping[Id, Id] | None = None,

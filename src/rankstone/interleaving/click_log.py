@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from rankstone.data.arrow import arrow_table, is_table, plain_ids
-from rankstone.data.files import is_path, read_table
-from rankstone.data.formats import entries_of_tool
 from rankstone.data.roles import ROLES, check_roles, find_all
-from rankstone.errors import DataError, InputError, InputTypeError
+from rankstone.data.user_log import UserEvent, log_columns, log_table, ubi_events
+from rankstone.errors import DataError, InputError
 
 if TYPE_CHECKING:
+    from rankstone.data.user_log import UserLog
     from rankstone.interleaving.designs import InterleavedList
-    from rankstone.typing import Arrow, Id, Path
-
-    Log: TypeAlias = Arrow | Path | Mapping[Id, object] | Iterable[Mapping[str, object]]
+    from rankstone.typing import Id
 
 
 @dataclass
@@ -69,44 +65,27 @@ class ClickLog:
         return names, out, others
 
 
-def read_log(log: Log, actions: Collection[str], columns: Mapping[str, str] | None) -> ClickLog:
+def read_log(log: UserLog, actions: Collection[str], columns: Mapping[str, str] | None) -> ClickLog:
     """A log in any form."""
-    events: Iterable[Any] | None = None
-    out, table = ClickLog(), log
-    if is_path(log):
-        events = entries_of_tool(os.fspath(log), "ubi")
-        table = read_table(log)[0] if events is None else log
-    elif isinstance(log, Sequence) and not isinstance(log, str):
-        events = log
-    if events is not None:
+    out = ClickLog()
+    if (events := ubi_events(log)) is not None:
         return _of_events(out, events, actions)
-    if isinstance(table, Mapping) and not columns and "search" not in _roles(table, {}):
-        for query, items in table.items():
-            out.add(query, None, None, None, False)
-            for item in items:  # type: ignore[union-attr]
-                out.add(query, item, None, None, True)
-        return out
-    if not isinstance(table, Mapping) and not is_table(table):
-        raise InputTypeError(
-            "a log is a table or a dict of columns (query, team or item, click, user), UBI events, a file of these, or "
-            f"{{query: [clicked item, ...]}}, not a {type(log).__name__}"
-        )
-    return _of_columns(out, table if isinstance(table, Mapping) else arrow_table(table), columns or {})
-
-
-def _roles(table: Any, columns: Mapping[str, str]) -> dict[str, str]:
-    roles = ROLES["interleaving"]
-    check_roles(columns, roles)
-    names = list(table) if isinstance(table, Mapping) else table.column_names
-    return find_all([name for name in names if isinstance(name, str)], roles, "log", columns, optional=roles)
-
-
-def _of_columns(out: ClickLog, table: Any, columns: Mapping[str, str]) -> ClickLog:
-    roles = _roles(table, columns)
-    if "search" not in roles:
+    table = log_table(log, "a log", " (query, team or item, click, user), UBI events, or {query: [clicked item, ...]}")
+    named, roles = columns or {}, ROLES["interleaving"]
+    check_roles(named, roles)
+    names = find_all([name for name in table if isinstance(name, str)], roles, "log", named, optional=roles)
+    if "search" in names:
+        return _of_columns(out, log_columns(table, names, "the log"))
+    if table is not log or columns:
         raise InputError("the log has no query; name its column: columns={'search': ...}")
-    by_role = {role: list(table[name]) if isinstance(table, Mapping) else plain_ids(table[name])
-               for role, name in roles.items()}  # fmt: skip
+    for query, items in table.items():
+        out.add(query, None, None, None, False)
+        for item in items:
+            out.add(query, item, None, None, True)
+    return out
+
+
+def _of_columns(out: ClickLog, by_role: Mapping[str, Sequence[Any]]) -> ClickLog:
     empty = [None] * len(by_role["search"])
     rows = zip(*(by_role.get(role, empty) for role in ("search", "item", "team", "user")),
                by_role.get("reward", [1] * len(empty)), strict=True)  # fmt: skip
@@ -118,22 +97,17 @@ def _of_columns(out: ClickLog, table: Any, columns: Mapping[str, str]) -> ClickL
     return out
 
 
-def _of_events(out: ClickLog, events: Iterable[Any], actions: Collection[str]) -> ClickLog:
+def _of_events(out: ClickLog, events: Iterable[UserEvent], actions: Collection[str]) -> ClickLog:
     """UBI events; `search_config` of the object is the ranker, as OpenSearch's A/B events have it."""
     seen: dict[str, None] = {}
-    for at, event in enumerate(events):
-        if not isinstance(event, Mapping) or "action_name" not in event:
-            raise DataError(f"event {at} has no action_name", "shape", "log", row=at)
-        seen[event["action_name"]] = None
-        attributes = event.get("event_attributes") or {}
-        described = attributes.get("object") or {}
-        query, team = event.get("query_id"), described.get("search_config")
-        is_click = event["action_name"] in actions
-        if query is None or (team is None and described.get("object_id") is None):
+    for event in events:
+        seen[event.action] = None
+        team = event.object.get("search_config")
+        if event.query is None or (team is None and event.item is None):
             continue  # an event of a page, not of a result
-        users = (event.get("client_id"), event.get("session_id"), attributes.get("session_id"))
+        users = (event.fields.get("client_id"), event.fields.get("session_id"), event.attributes.get("session_id"))
         user = next((name for name in users if name is not None), None)
-        out.add(query, described.get("object_id"), None if team is None else str(team), user, is_click)
+        out.add(event.query, event.item, None if team is None else str(team), user, event.action in actions)
     if not seen.keys() & {*actions}:
         raise InputError(f"no event is one of {', '.join(map(repr, actions))}; there are {', '.join(map(repr, seen))}")
     return out
