@@ -82,6 +82,18 @@ def worst_first(ranked, grades, k):
     return sum(value / math.log2(rank + 1) for rank, value in enumerate(gains, 1)) / ideal if ideal else 0.0
 
 
+def sorted_gains(truth, run, k):
+    """As it is often written: sorted() keeps tied items in input order, and the ideal list is the list, sorted."""
+    values = []
+    for query, scores in run.items():
+        ranked = sorted(scores, key=lambda item: -scores[item])[:k]
+        gains = [truth.get(query, {}).get(item, 0) for item in ranked]
+        dcg, best = (sum(gain / math.log2(at + 2) for at, gain in enumerate(each))
+                     for each in (gains, sorted(gains, reverse=True)))  # fmt: skip
+        values.append(dcg / best if best else 0.0)
+    return sum(values) / len(values) if values else math.nan
+
+
 def natural_log(ranked, grades, k):
     gains = [max(grades.get(item, 0), 0) for item in once(ranked)[:k]]
     return sum(value / math.log(rank + 1) for rank, value in enumerate(gains, 1))
@@ -242,6 +254,12 @@ DEFECTS = {
         lambda: lambda ranked, grades, k: ndcg(ranked, grades, k, ideal=[grades[i] for i in {*ranked} if i in grades]),
         "returned items",
     ),
+    "3 ideal of the first k": (
+        "ndcg@3", "lists",
+        lambda: lambda ranked, grades, k: ndcg(ranked, grades, k, ideal=[grades.get(i, 0) for i in once(ranked)[:k]]),
+        "first k returned items",
+    ),
+    "3 ideal of the sorted gains": ("ndcg@3", "dicts", lambda: sorted_gains, "first k returned items"),
     "4 ideal not cut": ("ndcg@2", "lists", lambda: lists(ndcg, depth=99), "not cut"),
     "5 ideal worst first": ("ndcg@3", "lists", lambda: worst_first, "worst first"),
     "6 discount, ranks 1 and 2": (

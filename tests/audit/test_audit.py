@@ -5,6 +5,7 @@ import math
 import os
 import random
 import re
+import shutil
 import time
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,7 +14,7 @@ import pytest
 
 import rankstone as rs
 from rankstone.audit.audit import _Audit
-from rankstone.audit.calling import STYLES
+from rankstone.audit.calling import STYLES, JsonProgram
 from rankstone.audit.changes import DEFECTS as CHANGES
 from rankstone.audit.changes import TRAPS
 from rankstone.audit.properties import DEFECTS_OF_IDS, PROPERTIES
@@ -80,6 +81,20 @@ def test_calling_styles_name_conventions(calling, name):
     check_named("ndcg@3", name, calling)
 
 
+REMEMBERED = """
+const { createInterface } = require("readline");
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { truth, run, k } = JSON.parse(line);
+  const dcg = (gains) => gains.reduce((sum, gain, at) => sum + gain / Math.log2(at + 2), 0);
+  const values = Object.keys(run).map((query) => {
+    const ranked = Object.entries(run[query]).sort((a, b) => b[1] - a[1]).slice(0, k);
+    const gains = ranked.map(([item]) => (truth[query] || {})[item] || 0);
+    const best = dcg([...gains].sort((a, b) => b - a));
+    return best ? dcg(gains) / best : 0;
+  });
+  console.log(values.reduce((sum, value) => sum + value, 0) / values.length);
+});
+"""
 QUICK_DEFECTS = ("1 repeated, ndcg", "4 ideal not cut", "13 rank from 0", "15 ties in input order", "25 modified truth")
 
 
@@ -226,6 +241,20 @@ def test_the_page_of_traps_has_findings_of_an_audit():
     names = {row.split("|")[1].strip() for row in table[1].splitlines()}
     assert len(names) >= 9
     assert names <= {row.name for row in (*TRAPS, *CHANGES, *PROPERTIES)} | DEFECTS_OF_IDS.keys()
+
+
+@pytest.mark.service("compilers")
+def test_a_program_of_javascript(tmp_path):
+    """Its objects sort ids that are whole numbers, which is a finding, and no reason not to be named."""
+    if (node := shutil.which("node")) is None:
+        pytest.skip("needs node")
+    (tmp_path / "metric.js").write_text(REMEMBERED)
+    with JsonProgram([node, str(tmp_path / "metric.js")]) as program:
+        report = rs.audit(program, "ndcg@10", "dicts")
+    assert report.agreement == 1, report
+    names = [finding.name for finding in report.findings]
+    assert any("first k returned items" in name for name in names)
+    assert any(name.startswith("whole numbers as ids") for name in names)
 
 
 def test_wrong_arguments():

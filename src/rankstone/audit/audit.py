@@ -26,6 +26,7 @@ from rankstone.metrics.registry import Metric, parse_one
 from rankstone.results.definition import definition_of
 
 _ROUNDS = 3  # of searches, each with the examples that refuted the last answer
+_MOST_CHANGES = 6  # of a definition, as long as each makes it agree with more answers
 _CHECKED = 150  # questions by which properties are checked
 _ANSWERED = 10  # numbers that a function that fails must return before it is named
 _LARGE = 0.002  # difference of an example's values, where there is such an example
@@ -129,7 +130,7 @@ class _Audit:
         if silent := self._silent():
             return [], [silent]
         tolerance, remark = self._precision()
-        for depths in ([0], [1, 2], [LOOSE], [3]):
+        for depths in ([0], [1, 2], [LOOSE], range(3, _MOST_CHANGES + 1)):
             for search.tolerance in sorted({EXACT, max(EXACT, tolerance)}):
                 for lenient in sorted({search.lenient or depths != [0], True}):
                     search.lenient = lenient and ERROR in search.asked.values()
@@ -414,13 +415,10 @@ class _Audit:
             if name not in options and name in NEEDS:
                 out.setdefault(NEEDS[name][1], []).append(name)
                 continue
-            rows = []
-            for value in options.get(name, ()):
-                other = best.with_change(Change(name, choices={name: value}))
-                if other is not None:
-                    rows.append(self.search.row(other))
+            others = [other for value in options.get(name, ())
+                      if (other := best.with_change(Change(name, choices={name: value}))) is not None]  # fmt: skip
             row = self.search.row(best)
-            if rows and not any(unlike(row, other).any() for other in rows):
+            if others and not any(unlike(row, self.search.row(other)).any() for other in others):
                 out.setdefault("no question depends on it", []).append(name)
         return {reason: tuple(names) for reason, names in out.items()}
 

@@ -116,6 +116,7 @@ class Questionnaire:
         self.questions, self._scores, self._by_top = list(questions), scores, by_top_grade
         self._changed: dict[Any, Questionnaire] = {}
         self._sweeps: dict[bytes, Sweep] = {}
+        self._plain: dict[tuple[Plan, tuple[Change, ...]], Floats] = {}  # values without changes of one side
 
     @property
     def settings(self) -> tuple[bool, bool]:
@@ -155,7 +156,7 @@ class Questionnaire:
         return questions, plan_at
 
     def _with(self, data: tuple[Transform, ...], plan: Plan) -> Questionnaire:
-        key = (*data, plan.relevance)
+        key = (*data, plan.relevance, plan.choices["ties"], plan.choices["duplicates"])
         if key not in self._changed:
             questions = self.questions
             for transform in data:
@@ -193,18 +194,31 @@ class Questionnaire:
         return np.array([any(len({*each}) < len(each) for each in several) for several in scores], dtype=bool)
 
     @cached_property
+    def _keys(self) -> list[tuple[Any, ...]]:
+        """Of each question what in most cases decides whether it is refused."""
+        return [_most(question, _key_of) for question in self.questions]
+
+    @cached_property
     def _groups(self) -> dict[int | None, list[Ints]]:
         """By cutoff: places of questions that are evaluated together."""
         groups: dict[Any, list[int]] = {}
         for at, question in enumerate(self.questions):
-            groups.setdefault((question.k, *_key(question, self._by_top)), []).append(at)
+            apart = (*_most(question, _kinds), *(_most(question, _top_grades) if self._by_top else ()))
+            groups.setdefault((question.k, *apart), []).append(at)
         out: dict[int | None, list[Ints]] = {}
         for (k, *_), group in groups.items():
             out.setdefault(k, []).append(np.array(group))
         return out
 
+    def _parts(self, group: Ints) -> list[Ints]:
+        """A group that is refused, by what may decide that; if that is the same for all, its halves."""
+        parts: dict[Any, list[int]] = {}
+        for at in group.tolist():
+            parts.setdefault(self._keys[at], []).append(at)
+        return list(map(np.array, parts.values())) if len(parts) > 1 else np.array_split(group, 2)
+
     def _fill(self, out: Floats, group: Ints, plan: Plan, mean: Any) -> None:
-        """The values of a group; if it is refused, of its halves."""
+        """The values of a group; if it is refused, of its parts."""
         if plan.averaging.pooled and mean is None:  # the rows of all queries of a question are one list
             for each in np.split(group, len(group)):
                 with suppress(*_ERRORS):
@@ -216,8 +230,8 @@ class Questionnaire:
             rows = Contributions(plan, result.finish, *shares_of(plan, result.metric_values))
         except _ERRORS:
             if len(group) > 1:
-                for half in np.array_split(group, 2):
-                    self._fill(out, half, plan, mean)
+                for part in self._parts(group):
+                    self._fill(out, part, plan, mean)
             return
         places = _places(sweep.aligned(plan).queries)
         if (
@@ -244,7 +258,9 @@ class Questionnaire:
     def _one_sided(self, candidate: Candidate, parts: Mapping[str, tuple[Questionnaire, Any]]) -> Floats:
         """Numerators by one plan and data, denominators by the other; where that is 0 the plain value."""
         plain = replace(candidate, changes=tuple(change for change in candidate.changes if change.side == "both"))
-        out = self.values(plain)
+        if (plain.plan, plain.changes) not in self._plain:
+            self._plain[plain.plan, plain.changes] = self.values(plain)
+        out = self._plain[plain.plan, plain.changes].copy()
         for k, groups in self._groups.items():
             for group in groups:
                 self._fill_one_sided(out, group, _at(plain.plan, k), [
@@ -253,7 +269,7 @@ class Questionnaire:
         return out
 
     def _fill_one_sided(self, out: Floats, group: Ints, plan: Plan, sides: Sequence[Any]) -> None:
-        """The values of a group, where they differ from the plain ones; if it is refused, of its halves."""
+        """The values of a group, where they differ from the plain ones; if it is refused, of its parts."""
         try:
             own = self._sweep(group).outcome(plan).values
             top, bottom = (
@@ -262,8 +278,8 @@ class Questionnaire:
             )
         except _ERRORS:  # a shape that differs is one, too: a change has left out queries
             if len(group) > 1:
-                for half in np.array_split(group, 2):
-                    self._fill_one_sided(out, half, plan, sides)
+                for part in self._parts(group):
+                    self._fill_one_sided(out, part, plan, sides)
             elif out[group] != ERROR:
                 out[group] = ANY
             return
@@ -307,29 +323,28 @@ def _places(queries: Sequence[Any]) -> Ints:
     return np.asarray(queries, dtype=np.int64) // _QUERIES
 
 
-def _key(question: Question, by_top_grade: bool) -> tuple[Any, ...]:
-    """Questions of one key are refused, or not, by the same choices in most cases."""
-    each = [_key_of(query, by_top_grade) for query in question.queries]
-    return tuple(map(max, zip(*each, strict=True)))
+def _most(question: Question, trait: Callable[[Query], tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Traits of the queries of a question, each the highest."""
+    return tuple(map(max, zip(*map(trait, question.queries), strict=True)))
 
 
-def _key_of(query: Query, by_top_grade: bool) -> tuple[Any, ...]:
-    truth, run = query.truth or (), query.run or ()
+def _kinds(query: Query) -> tuple[bool, ...]:
+    """The types of the ids, which are not mixed."""
     kinds = {type(item) for rows in query for item, _ in rows or ()}
+    return str in kinds, int in kinds
+
+
+def _top_grades(query: Query) -> tuple[float, ...]:
+    """The highest grade of all items, and of those returned."""
+    truth, returned = query.truth or (), {item for item, _ in query.run or ()}
+    return tuple(max((grade for item, grade in truth if item in some), default=0.0) for some in (dict(truth), returned))
+
+
+def _key_of(query: Query) -> tuple[bool, ...]:
+    truth, run = query.truth or (), query.run or ()
     repeats = any(len(dict(rows)) < len(rows) for rows in (truth, run))
-    returned = {item for item, _ in run}
-    rows = (truth, [row for row in truth if row[0] in returned]) if by_top_grade else ()
-    tops = [max((grade for _, grade in some), default=0.0) for some in rows]  # of all items, and of those returned
-    missing = query.truth is None, query.run is None
-    return (
-        str in kinds,
-        int in kinds,
-        repeats,
-        any(grade < 0 for _, grade in truth),
-        not truth or not run,
-        *missing,
-        *tops,
-    )
+    negative = any(grade < 0 for _, grade in truth)
+    return repeats, negative, not truth or not run, query.truth is None, query.run is None
 
 
 def _at(plan: Plan, k: int | None) -> Plan:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
+from rankstone.align.ties import TIES
 from rankstone.audit.candidates import Candidate, Change
 from rankstone.audit.questions import Form, Query
 from rankstone.conventions.choices import CHOICES
@@ -26,11 +27,30 @@ def _whole_grades(query: Query, plan: Plan) -> Query:
     return query._replace(truth=query.truth and tuple((item, float(int(grade))) for item, grade in query.truth))
 
 
+def _top(query: Query, plan: Plan) -> list[Any]:
+    """The first k items of the list; equal scores by the rule of the plan, or else in input order."""
+    rows, rule = list(query.run or ()), TIES[plan.choices["ties"]]
+    if rule.by == "item":
+        rows.sort(key=lambda row: str(row[0]))
+    if rule.by and rule.descending:
+        rows.reverse()
+    return [item for item, _ in sorted(rows, key=lambda row: -row[1])][: plan.metric.k]
+
+
+def _judged_top(query: Query, plan: Plan) -> Query:
+    """The first k items of the list, a repeated one as often as it counts, are all that is judged."""
+    grades, top = dict(query.truth or ()), _top(query, plan)
+    again = [item for at, item in enumerate(top) if item in top[:at]] if plan.choices["duplicates"] == "count" else []
+    numbers = all(isinstance(item, int) for item in top)
+    others = [-at if numbers else f"again {at}" for at in range(1, len(again) + 1)]
+    rows = [*((item, item) for item in dict.fromkeys(top)), *zip(others, again, strict=True)]
+    return query._replace(truth=query.truth and tuple((name, grades.get(item, 0.0)) for name, item in rows))
+
+
 def _last_relevant(query: Query, plan: Plan) -> Query:
     """Of the relevant items that were returned, only the last is relevant."""
-    grades, k = dict(query.truth or ()), plan.metric.k
-    rows = [item for item, _ in sorted(query.run or (), key=lambda row: -row[1])][:k]
-    ordered = list(dict.fromkeys(rows))
+    grades = dict(query.truth or ())
+    ordered = list(dict.fromkeys(_top(query, plan)))
     hits = {item for item in ordered if item in grades and plan.relevance.reached(grades[item])}
     last = next((item for item in reversed(ordered) if item in hits), None)
     return query._replace(truth=query.truth and tuple(row for row in query.truth if row[0] not in hits - {last}))
@@ -112,6 +132,7 @@ DEFECTS: tuple[Change, ...] = (
         for name, deeper in (("cut one too early", -1), ("cut one too late", 1), ("not cut at k", None))
         for side in ("both", "list", "ideal")
     ),
+    Change("only the first k returned items count", ("ndcg",), side="ideal", data=_judged_top),
     *(Change("unjudged items are relevant", side=side, data=_unjudged_relevant) for side in ("both", "list")),
     Change("counts hits", ("hit_rate",), side="list", swap="precision"),
     Change("items with a score of 0 or less are dropped", data=_positive_only),

@@ -174,7 +174,20 @@ def _own_document(probe: Probe, k: int | None) -> tuple[Question, float, float] 
     return values and (questions[0], *values)
 
 
-DEFECTS_OF_IDS = {"ids 1 and '1' are the same item": _mixed_ids, "the query's own document is left out": _own_document}
+def _numeric_order(probe: Probe, k: int | None) -> tuple[Question, float, float] | None:
+    """A question with equal scores whose value is another one with letters, in the same order, as ids."""
+    if not (probe.ask.form.text and probe.ask.form.scores):
+        return None
+    questions = [Question((Query(((ids[0], 1.0),), ((ids[0], 1.0), (ids[1], 1.0))),), k) for ids in ("98", "ba")]
+    values = _differ(*map(probe.value, questions))
+    return values and (questions[0], *values)
+
+
+DEFECTS_OF_IDS = {
+    "ids 1 and '1' are the same item": _mixed_ids,
+    "the query's own document is left out": _own_document,
+    "whole numbers as ids are sorted, as JavaScript's objects do": _numeric_order,
+}
 
 
 def defects_of_ids(probe: Probe) -> Iterator[tuple[str, tuple[Question, float, float]]]:

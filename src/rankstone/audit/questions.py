@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -107,7 +108,7 @@ class Form:
     several: bool = False  # queries per call
     repeats: bool = False  # an item twice in a list
     unjudged: bool = True  # items on one side only
-    text: bool = False  # ids must be text
+    text: bool = False  # ids must be text; those that are whole numbers come first, as in JavaScript's objects
     whole: bool = False  # grades are whole numbers
     grades: bool = True  # else the truth is a list of relevant items
 
@@ -137,7 +138,14 @@ class Form:
         if self.text:
             truth, run = (None if rows is None else tuple((str(item), value) for item, value in rows)
                           for rows in (truth, run))  # fmt: skip
+            truth = truth and tuple(sorted(truth, key=_whole_first))
+            run = tuple(sorted(run, key=_whole_first)) if run and self.scores else run
         return Query(truth, run)
+
+
+def _whole_first(row: tuple[str, float]) -> float:
+    """Sort key of rows: ids that are whole numbers in their order, before all others."""
+    return float(row[0]) if row[0].isdigit() else math.inf
 
 
 # -- the pool ------------------------------------------------------------------------------------------------

@@ -90,6 +90,8 @@ class Search:
         for depth in depths:
             if depth > 0 and len(self.asked) < _MOST:
                 self.battery()
+            if depth > 3 and not self.improves:
+                return []
             presets = self.loose if depth == LOOSE else self.presets
             remaining = self.narrow(presets if depth <= 0 else self.deeper(depth))
             while remaining:
@@ -189,22 +191,44 @@ class Search:
 
     _small: tuple[list[int], Questionnaire, dict[Candidate, Floats]] | None = None
 
-    def neighbours(self, bases: Iterable[Candidate]) -> list[Candidate]:
+    def neighbours(self, bases: Iterable[Candidate], changes: Iterable[Change] | None = None) -> list[Candidate]:
         """The bases with each change."""
-        each = (base.with_change(change) for base in bases for change in self.changes)
+        every = self.changes if changes is None else list(changes)
+        each = (base.with_change(change) for base in bases for change in every)
         return [candidate for candidate in each if candidate is not None]
 
-    def deeper(self, depth: int) -> list[Candidate]:
-        """Definitions with one more change than the best of the last step that agree with every answer."""
-        self.tops = self.ranked(self.presets if depth == 1 else [each for _, each in self.tops])
-        bases = [each for _, each in self.tops[: _BEAM * (2 if depth == 1 else 1)]]
-        near = self.neighbours(bases)
+    def mending(self, base: Candidate, changes: Iterable[Change]) -> list[Candidate]:
+        """The base with each change after which it agrees with an answer that it does not agree with."""
         places = list(self.asked)
+        alike = self.agreement(self.small(base, places), places)
+        wrong = [at for at, agrees in zip(places, alike, strict=True) if not agrees]
+        of_wrong = Questionnaire([self.pool[at] for at in wrong], *self.questionnaire.settings)
+        each = self.neighbours([base], changes)
+        return [other for other in each if self.agreement(of_wrong.values(other), wrong).any()]
+
+    def deeper(self, depth: int) -> list[Candidate]:
+        """Definitions with one more change than the best of the last step that agree with every answer.
+
+        The changes are those that mended something at depth 1; if these do not help, all.
+        """
+        self.tops = self.ranked(self.presets if depth == 1 else [each for _, each in self.tops])
+        places, (before, _) = list(self.asked), self.tops[0]
+        bases = [each for _, each in self.tops[: _BEAM * (2 if depth == 1 else 1)]]
+        for changes in (list(self.useful), self.changes) if depth > 1 else (self.changes,):
+            near = [each for base in bases for each in self.mending(base, changes)]
+            tops = self.ranked([*bases, *near])
+            self.improves = tops[0][0] > before
+            if self.improves:
+                break
+        self.tops = tops
+        if depth == 1:
+            self.useful = dict.fromkeys(each.changes[-1] for each in near)
         alive = [each for each in near if self.agreement(self.small(each, places), places).all()]
-        self.tops = self.ranked([*bases, *near])
         order = {each.convention: at for at, each in reversed([*enumerate(self.presets)])}
         return sorted(alive, key=lambda each: (
             bool((self.small(each, places) == ANY).any()), len(each.changes), order[each.convention]
         ))  # fmt: skip
 
     tops: list[tuple[int, Candidate]] = field(default_factory=list)
+    useful: dict[Change, None] = field(default_factory=dict)  # changes that help a preset
+    improves: bool = True  # the last change
