@@ -1,5 +1,6 @@
 """Runs on several collections: per collection, over all, and the tables of papers."""
 
+import math
 import re
 import shutil
 import subprocess
@@ -91,6 +92,20 @@ def test_all_pairs(collections):
     assert comparison.correction == "bh"
     assert comparison["covid", "sys_a", "sys_f", "ap"].verdict == "better"
     assert len(comparison) == (3 + 2) * 15
+
+
+def test_headline(comparison):
+    """Each way to combine them; in one text, with the larger p, where the verdicts are the same."""
+    stratified, random_effects = comparison.headline.split(" random effects: ")
+    assert stratified.endswith("are better than sys_a on both metrics (adjusted p < 0.001).")
+    assert random_effects.endswith("sys_f vs. sys_a: inconclusive on both metrics.")
+    clear = {name: collection(seed, 60, 0.4) for seed, name in enumerate("abc")}
+    alike = rs.compare(clear, "ap", baseline="sys_a")
+    largest = max(of.adjusted for of in alike if of.collection == "random_effects")
+    assert 0.001 < largest <= 0.05
+    runs, rounded = "sys_b, sys_c, sys_d, sys_e and sys_f", math.ceil(1000 * largest) / 1000
+    said = f"stratified and random effects: {runs} are better than sys_a on ap (adjusted p <= {rounded:g})."
+    assert alike.headline == said
 
 
 def test_forms(comparison, tmp_path):
@@ -230,6 +245,7 @@ def test_the_command(collections, comparison, tmp_path, capsys, monkeypatch):
         rs.write_truth(truth, tmp_path / f"{name}.qrels")
         for run, lists in runs.items():
             rs.write_run(lists, tmp_path / name / f"{run}.run")
+        (tmp_path / name / "sys_a.run.ledger.jsonl").write_text("{}")  # beside a gate's baseline: no run
         words.append(f"{name}={name}.qrels,{name}")
     more = ["-m", "ndcg@10,ap", "--baseline", "sys_a"]
     assert main(["compare", *words, *more, "--format", "csv"]) == 0

@@ -27,7 +27,7 @@ from rankstone.compare.check import CheckResult, check
 from rankstone.compare.collections import compare_collections
 from rankstone.compare.compare import InputOrigin, judged_rate
 from rankstone.compare.comparison import Comparison, compare_results
-from rankstone.compare.ledger import SPENDINGS
+from rankstone.compare.ledger import LEDGER_ENDING, SPENDINGS
 from rankstone.compare.paper import MARKINGS
 from rankstone.compare.pins import pins_of, toml_of
 from rankstone.conventions.plan import DEFAULT_METRICS
@@ -165,8 +165,11 @@ def _collections(words: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _runs_of(path: str) -> list[str]:
-    """The files of a folder; a file itself."""
-    return sorted(entry.path for entry in os.scandir(path) if entry.is_file()) if os.path.isdir(path) else [path]
+    """The files of a folder but hidden ones and ledgers of gates; a file itself."""
+    if not os.path.isdir(path):
+        return [path]
+    files = (entry for entry in os.scandir(path) if entry.is_file() and not entry.name.startswith("."))
+    return sorted(entry.path for entry in files if not entry.name.endswith(LEDGER_ENDING))
 
 
 def _of_collection(arguments: argparse.Namespace, files: Sequence[str], correction: str) -> Comparison:

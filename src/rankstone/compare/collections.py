@@ -14,7 +14,7 @@ from rankstone.compare.breakdown import Records
 from rankstone.compare.comparison import Comparison
 from rankstone.compare.differences import Difference, Experiment, decided
 from rankstone.compare.paper import Block, Paper
-from rankstone.compare.summary import split_convention
+from rankstone.compare.summary import sentences_of, split_convention
 from rankstone.errors import InputError
 from rankstone.results.answer import Answer, number, p_value, queries, signed
 from rankstone.results.definition import Definitions, label_of, summarize
@@ -195,16 +195,21 @@ class CollectionsComparison(Comparison):
 
     @property
     def headline(self) -> str:
-        """The verdicts over all collections, by each way to combine them."""
-        lines = []
-        for method in COMBINATIONS:
-            verdicts: dict[str, list[str]] = {}
-            for of in self._records:
-                if of.collection == method and of.verdict:
-                    verdicts.setdefault(of.verdict, []).append(f"{of.run} than {of.baseline} on {of.metric}")
-            sure = [f"{word}: {', '.join(cells)}" for word, cells in verdicts.items() if word != "inconclusive"]
-            lines.append(f"{method.replace('_', ' ')}: {'; '.join(sure) or 'inconclusive'}.")
-        return " ".join(lines)
+        """The verdicts over all collections, by each way to combine them; in one text if they are the same."""
+        by_method: dict[str, list[CollectionDifference]] = {
+            method: [of for of in self._records if of.collection == method and of.verdict] for method in COMBINATIONS
+        }
+        names = {method.replace("_", " "): several for method, several in by_method.items() if several}
+        if len({tuple((of.baseline, of.run, of.metric, of.verdict) for of in each) for each in names.values()}) == 1:
+            largest = [max(each, key=lambda of: of.adjusted) for each in zip(*names.values(), strict=True)]
+            names = {" and ".join(names): largest}
+        texts = [f"{name}: {sentences_of(each, self._deciding, self.baseline, True)}" for name, each in names.items()]
+        return " ".join(texts) or "No verdict over all collections."
+
+    @property
+    def _deciding(self) -> list[str]:
+        """The metrics that have verdicts."""
+        return [label for label in self.metrics if any(of.metric == label and of.verdict for of in self._records)]
 
     @cached_property
     def _summary(self) -> Answer:

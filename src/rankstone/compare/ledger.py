@@ -14,6 +14,8 @@ from scipy.special import ndtr, ndtri
 from rankstone.errors import GatesError
 from rankstone.results.schema import check_stamp, stamp
 
+LEDGER_ENDING = ".ledger.jsonl"  # of a ledger beside its baseline
+
 
 @dataclass(frozen=True, eq=False)
 class Spending:
@@ -100,7 +102,7 @@ def ledger_path(ledger: object, baseline: object) -> str:
         return os.fspath(ledger)
     if not isinstance(baseline, (str, os.PathLike)):
         raise GatesError("ledger = true is a file next to the baseline's, which is none; name one: ledger = 'x.jsonl'")
-    return f"{os.fspath(baseline)}.ledger.jsonl"
+    return os.fspath(baseline) + LEDGER_ENDING
 
 
 def read_ledger(path: str) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,11 @@ from rankstone.plots.marks import printable
 from rankstone.results.answer import Answer, number, p_value, queries, signed
 from rankstone.results.definition import Definition, summarize
 from rankstone.results.reproduction import command_line
+
+if TYPE_CHECKING:
+    from rankstone.compare.collections import CollectionDifference
+
+    Verdict: TypeAlias = Difference | CollectionDifference
 
 _MANY = 12  # caveats under a table
 _QUICK = 20_000  # judged and returned items, up to which a certificate is printed
@@ -85,7 +90,7 @@ class _Pair(NamedTuple):
 
     run: str
     baseline: str
-    verdicts: dict[str, list[Difference]]
+    verdicts: dict[str, list[Verdict]]
 
     @property
     def winner_first(self) -> _Pair:
@@ -97,58 +102,69 @@ class _Pair(NamedTuple):
 
 
 def headline_of(data: Experiment) -> str:
-    """The verdicts in a few sentences, the decided ones first; pairs of runs with the same verdicts share one."""
+    """The verdicts in a few sentences."""
+    labels = [label for label in data.labels if data.rules.decides(label)]
+    return sentences_of(data.differences, labels, data.baseline, data.is_adjusted)
+
+
+def sentences_of(
+    differences: Iterable[Verdict], labels: Sequence[str], baseline: str | None, is_adjusted: bool
+) -> str:
+    """Sentences of verdicts, the decided ones first; pairs of runs with the same verdicts share one.
+
+    labels: the metrics that have verdicts.
+    """
     pairs: dict[tuple[str, str], _Pair] = {}
-    for of in data.differences:
+    for of in differences:
         if of.verdict:
             pair = pairs.setdefault((of.run, of.baseline), _Pair(of.run, of.baseline, {}))
             pair.verdicts.setdefault(of.verdict, []).append(of)
     groups: dict[tuple[str, str], list[_Pair]] = {}
     for pair in pairs.values():
-        if data.baseline is None:
+        if baseline is None:
             pair = pair.winner_first
         alike = str([(verdict, [of.metric for of in several]) for verdict, several in pair.verdicts.items()])
-        groups.setdefault((pair.baseline if data.baseline is not None else pair.run, alike), []).append(pair)
+        groups.setdefault((pair.baseline if baseline is not None else pair.run, alike), []).append(pair)
     order = sorted(groups.values(), key=lambda group: min(map(_rank, group[0].verdicts)))
     shown = order if len(order) <= _SENTENCES else order[: _SENTENCES - 1]
     rest = sum(map(len, order[len(shown) :]))
     more = [f"{rest} more pairs of runs are in the table."] if rest else []
-    return " ".join([*(_sentence(data, group) for group in shown), *more])
+    return " ".join([*(_sentence(labels, is_adjusted, group) for group in shown), *more])
 
 
 def _rank(verdict: str) -> int:
     return _COMPARATIVES.index(verdict) if verdict in _COMPARATIVES else 9
 
 
-def _sentence(data: Experiment, group: Sequence[_Pair]) -> str:
+def _sentence(labels: Sequence[str], is_adjusted: bool, group: Sequence[_Pair]) -> str:
     """The verdicts of pairs that have the same ones."""
     runs, baselines = dict.fromkeys(pair.run for pair in group), dict.fromkeys(pair.baseline for pair in group)
     than, clauses = f" than {_joined(baselines)}", list[str]()
     for verdict in sorted(group[0].verdicts, key=_rank):
         differences = [of for pair in group for of in pair.verdicts[verdict]]
         is_first = verdict in _COMPARATIVES and not clauses
-        clauses.append(f"{verdict}{than * is_first} on {_metrics(data, differences)}{_largest_p(data, differences)}")
+        where = f"{_metrics(labels, differences)}{_largest_p(is_adjusted, differences)}"
+        clauses.append(f"{verdict}{than * is_first} on {where}")
     subject = f"{_joined(runs)} {'are' if len(runs) > 1 else 'is'}"
     if not {*_COMPARATIVES} & group[0].verdicts.keys():
         subject = f"{_joined(runs)} vs. {_joined(baselines)}:"
     return f"{subject} {', '.join(clauses)}."
 
 
-def _metrics(data: Experiment, differences: Sequence[Difference]) -> str:
-    labels = dict.fromkeys(of.metric for of in differences)
-    every = [label for label in data.labels if data.rules.decides(label)]
-    if len(labels) == len(every) > 1:
-        return "both metrics" if len(every) == 2 else f"all {len(every)} metrics"
-    return _joined(labels)
+def _metrics(labels: Sequence[str], differences: Sequence[Verdict]) -> str:
+    named = dict.fromkeys(of.metric for of in differences)
+    if len(named) == len(labels) > 1:
+        return "both metrics" if len(labels) == 2 else f"all {len(labels)} metrics"
+    return _joined(named)
 
 
-def _largest_p(data: Experiment, differences: Sequence[Difference]) -> str:
+def _largest_p(is_adjusted: bool, differences: Sequence[Verdict]) -> str:
     """The largest p-value of decided differences, rounded up."""
     largest = max((of.adjusted for of in differences if of.verdict in _COMPARATIVES), default=math.nan)
     if math.isnan(largest):
         return ""
     size = "< 0.001" if largest < 0.001 else f"<= {math.ceil(1000 * largest) / 1000:g}"
-    return f" ({'adjusted ' * data.is_adjusted}p {size})"
+    return f" ({'adjusted ' * is_adjusted}p {size})"
 
 
 def _joined(names: Iterable[str]) -> str:
