@@ -12,6 +12,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -103,6 +104,7 @@ STYLES: dict[str, CallingStyle] = {
 }  # fmt: skip
 
 
+_SLOW = 0.1  # seconds of a call, from which on fewer questions are asked
 _HANGS = 10  # calls that took too long, after which no more is called
 _FIRST, _PATIENCE = 3, 6  # so many calls have so many times the limit: they may compile or import something
 
@@ -158,6 +160,7 @@ class Caller:
     errors: dict[Question, str] = field(default_factory=dict)
     modified: Question | None = None
     hangs: int = 0
+    durations: list[float] = field(default_factory=list)  # of the calls, in seconds
     _started: int = 0
 
     def __post_init__(self) -> None:
@@ -171,9 +174,15 @@ class Caller:
         self.cutoffs: tuple[int | None, ...] = tuple(sorted(wide)) or (self.k,)
 
     @property
+    def is_program(self) -> bool:
+        """Whether each call asks a program."""
+        return isinstance(self.function, (JsonProgram, FileProgram))
+
+    @property
     def is_fast(self) -> bool:
-        """Whether it is a function, and no program."""
-        return not isinstance(self.function, (JsonProgram, FileProgram))
+        """Whether many more calls take no time: it is no program, and half of its calls were quick."""
+        quick = sum(seconds < _SLOW for seconds in self.durations)
+        return not self.is_program and 2 * quick >= len(self.durations)
 
     def _choose(self, style: CallingStyle) -> None:
         """The form of the arguments: the first for which the function returns numbers.
@@ -209,6 +218,7 @@ class Caller:
             named[self.pass_k] = question.k
         before = copy.deepcopy(arguments) if self.modified is None and self.adapter is None else None
         self.calls += 1
+        started = time.perf_counter()
         try:
             self._started += 1
             with _limit(self.seconds * (_PATIENCE if self._started <= _FIRST else 1)):
@@ -222,9 +232,11 @@ class Caller:
             self.errors[question] = ""
             return ERROR
         except Exception as error:  # any error of the function is a finding
-            kind = f"{type(error).__name__}: " if self.is_fast else ""
+            kind = "" if self.is_program else f"{type(error).__name__}: "
             self.errors[question] = f"{kind}{error}".rstrip(": ")[:200] or "error"
             return ERROR
+        finally:
+            self.durations.append(time.perf_counter() - started)
         if before is not None and not _same(before, arguments):
             self.modified = question
         return value

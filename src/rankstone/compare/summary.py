@@ -107,9 +107,7 @@ def headline_of(data: Experiment) -> str:
     return sentences_of(data.differences, labels, data.baseline, data.is_adjusted)
 
 
-def sentences_of(
-    differences: Iterable[Verdict], labels: Sequence[str], baseline: str | None, is_adjusted: bool
-) -> str:
+def sentences_of(differences: Iterable[Verdict], labels: Sequence[str], baseline: str | None, is_adjusted: bool) -> str:
     """Sentences of verdicts, the decided ones first; pairs of runs with the same verdicts share one.
 
     labels: the metrics that have verdicts.
