@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rankstone.compare.breakdown import Records
 from rankstone.compare.caveats import Caveat, general_caveats
 from rankstone.compare.compare import InputOrigin, compare
 from rankstone.compare.comparison import Comparison
@@ -27,7 +26,7 @@ from rankstone.evaluate.result_file import is_result, read_result
 from rankstone.evaluate.variants import VariantComparison
 from rankstone.evaluate.windows import WindowResult
 from rankstone.metrics.registry import parse_one
-from rankstone.results.answer import Answer, number, signed
+from rankstone.results.answer import Answer, Records, number, signed
 from rankstone.results.definition import groups_in_order, summarize
 from rankstone.results.junit import JUnitCase, junit
 from rankstone.results.result import Result

@@ -10,13 +10,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rankstone.compare.breakdown import Records
 from rankstone.compare.comparison import Comparison
 from rankstone.compare.differences import Difference, Experiment, decided
 from rankstone.compare.paper import Block, Paper
 from rankstone.compare.summary import split_convention
 from rankstone.errors import InputError
-from rankstone.results.answer import Answer, number, p_value, queries, signed
+from rankstone.results.answer import Answer, Records, comparative, number, p_value, queries, signed
 from rankstone.results.definition import Definitions, label_of, summarize
 from rankstone.results.schema import stamp
 from rankstone.statistics.anytime import confidence_sequence
@@ -333,8 +332,7 @@ def _decided(part: CollectionDifference, of: Difference, p: float, within: float
     rules = of._experiment.rules
     if not of.verdict or math.isnan(part.p):
         return part
-    up, down = {1: ("better", "worse"), -1: ("worse", "better"), 0: ("higher", "lower")}[of.direction]
-    verdict = "inconclusive" if not p <= rules.level else up if part.difference > 0 else down
+    verdict = comparative(part.difference, of.direction) if p <= rules.level else "inconclusive"
     if within <= rules.level:
         verdict = f"equivalent (margin {rules.margin_of(of.metric):g})"
     return replace(part, adjusted=p, verdict=verdict)

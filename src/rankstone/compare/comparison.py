@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rankstone.compare.breakdown import (
     Leaderboard,
     QueryChanges,
-    Records,
     Slices,
     changes_of,
     leaderboard_of,
@@ -25,7 +24,7 @@ from rankstone.compare.summary import answer_of, command_of, headline_of, paper_
 from rankstone.compare.winner import Winner
 from rankstone.errors import Advice, Hint, InputError, InputTypeError
 from rankstone.metrics.registry import Value, parse_all
-from rankstone.results.answer import Answer, queries
+from rankstone.results.answer import Answer, Records, queries
 from rankstone.results.definition import Definitions, cutoffs_of, ids_alike, label_of
 from rankstone.results.schema import stamp
 from rankstone.statistics.paired import name_of

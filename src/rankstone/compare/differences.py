@@ -18,6 +18,7 @@ from rankstone.compare.pairing import Paired, Sample
 from rankstone.compare.winner import Winner, winner_of
 from rankstone.errors import Advice, Hint, InputError
 from rankstone.metrics.registry import parse_one
+from rankstone.results.answer import comparative
 from rankstone.results.definition import Definitions, groups_in_order, label_of
 from rankstone.results.difference_bounds import DifferenceBounds
 from rankstone.statistics.anytime import ConfidenceSequence
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from rankstone.compare.machine_labels import MachineLabels
     from rankstone.results.result import Result
     from rankstone.statistics.prediction_powered import PredictionPowered
-
-_DIRECTIONS = {"higher": 1, "lower": -1, "neither": 0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +85,7 @@ class Experiment:
     @cached_property
     def directions(self) -> dict[str, int]:
         """By metric: 1 if a higher mean is better, -1 if a lower one, 0 if neither."""
-        return {label: _DIRECTIONS[parse_one(label).declaration.better] for label in self.labels}
+        return {label: parse_one(label).declaration.direction for label in self.labels}
 
     @cached_property
     def definitions(self) -> Definitions:
@@ -344,8 +343,7 @@ class Difference:
         -------
         tuple of two float
         """
-        low, high = (float(end) for end in self._student.interval(confidence))
-        return (self._outer(low), self._outer(high)) if self._is_log else (low, high)
+        return self._ends(self._student.interval(confidence))
 
     @property
     def adjusted_interval(self) -> tuple[float, float]:
@@ -369,8 +367,7 @@ class Difference:
         -------
         tuple of two float
         """
-        low, high = (float(end) for end in self._student.bounds(confidence))
-        return (self._outer(low), self._outer(high)) if self._is_log else (low, high)
+        return self._ends(self._student.bounds(confidence))
 
     @property
     def e_value(self) -> float:
@@ -507,6 +504,11 @@ class Difference:
         """The inverse of `_inner`."""
         return self.first * math.expm1(tested) if self._is_log else tested
 
+    def _ends(self, interval: tuple[Floats, Floats]) -> tuple[float, float]:
+        """An interval on the scale of the test, in the metric's unit."""
+        low, high = (self._outer(float(end)) for end in interval)
+        return low, high
+
     def probabilities(self, margin: float = 0.0) -> dict[str, float]:
         """Posterior probabilities that the run is worse, equivalent and better, under a flat prior.
 
@@ -610,8 +612,7 @@ def decided(data: Experiment, of: Difference, within: float) -> str:
         return "inconclusive"
     if data.paired.tie_range(of.metric, of.baseline, of.run):
         return "inconclusive: ties"
-    up, down = {1: ("better", "worse"), -1: ("worse", "better"), 0: ("higher", "lower")}[of.direction]
-    return up if of.difference > 0 else down
+    return comparative(of.difference, of.direction)
 
 
 def _p(data: Experiment, row: PairedTest | Correction, paired: Mapping[str, PairedSample]) -> dict[str, Floats]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from rankstone.data.arrow import convertible
 
+T = TypeVar("T")
 Rows = Sequence[Sequence[str]]  # the head first
 
 WIDTH = 100  # of notes, where the width of the terminal is unknown
@@ -38,6 +39,12 @@ def verdict_of(text: str, column: str = "verdict") -> Verdict | None:
     """How a title, or a cell of a column, looks if its first word is a verdict."""
     word = re.search(r"\w+", text) if column == "verdict" else None
     return VERDICTS.get(word[0].lower()) if word else None
+
+
+def comparative(difference: float, direction: int) -> str:
+    """The verdict of a significant difference; direction: 1 if a higher mean is better, -1 if a lower one, else 0."""
+    higher, lower = {1: ("better", "worse"), -1: ("worse", "better"), 0: ("higher", "lower")}[direction]
+    return higher if difference > 0 else lower
 
 
 class Screen(NamedTuple):
@@ -206,6 +213,22 @@ class Readable(ABC):
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The columns by the Arrow PyCapsule protocol."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+class Records(Readable, Generic[T]):
+    """A result that consists of records; iterating yields them."""
+
+    _records: tuple[T, ...]
+    _names: Sequence[str]  # fields that are columns
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def _columns(self) -> dict[str, Any]:
+        return {name: [getattr(record, name) for record in self] for name in self._names}
 
 
 def plain(record: Any) -> dict[str, Any]:
