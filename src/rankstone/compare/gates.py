@@ -6,9 +6,10 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from rankstone.compare.caveats import FEW
 from rankstone.compare.ledger import SPENDINGS
@@ -21,6 +22,7 @@ from rankstone.evaluate.variants import VariantComparison
 from rankstone.metrics.declaration import unknown_word
 from rankstone.metrics.registry import parse_one
 
+T = TypeVar("T")
 UNDECIDED = ("pass", "warn", "fail")
 SEVERITIES = ("fail", "warn")
 _LIMITS = ("not_worse_than", "at_least", "at_most", "lost_queries")
@@ -135,17 +137,21 @@ class Gates:
 
 def read_gates(source: Any, over: Mapping[str, Any]) -> Gates:
     """The gates of a TOML file or of a dict with the same keys; over: values that replace its keys."""
-    where = ""
-    if is_path(source):
-        where = f"{os.fspath(source)}: "
-        source = _of_file(os.fspath(source))
-    if not isinstance(source, Mapping):
-        raise GatesError(f"gates are a file or a dict, not {type(source).__name__}")
-    values = {**source, **{name: value for name, value in over.items() if value is not None}}
+    name = os.fspath(source) if is_path(source) else ""
+    values = _of_file(name) if name else source
+    if not isinstance(values, Mapping):
+        raise GatesError(f"gates are a file or a dict, not {type(values).__name__}")
+    with _naming(name):
+        return _gates({**values, **{name: value for name, value in over.items() if value is not None}})
+
+
+@contextmanager
+def _naming(where: str) -> Iterator[None]:
+    """Errors about a part of the gates say which."""
     try:
-        return _gates(values)
+        yield
     except GatesError as error:
-        raise GatesError(f"{where}{error}") from None
+        raise GatesError(f"{where}: {error}" if where else str(error)) from None
 
 
 def _toml(name: str) -> dict[str, Any]:
@@ -180,16 +186,15 @@ def _gates(values: Mapping[str, Any]) -> Gates:
     _mapping(values, "columns")
     metrics = values.get("metrics", ())
     metrics = [metrics] if isinstance(metrics, str) else list(metrics)
-    pins = _pins(_tables(values, "pin"))
+    pins = _each("pin", "query", _tables(values, "pin"), _pin)
     if values.get("pins") is not None:
         pins += read_pins(values["pins"])
     tables = _tables(values, "gate")
     if not tables and not pins:
         raise GatesError("there is no gate; write [[gate]], and under it metric = ... and not_worse_than = ...")
-    gates = tuple(_gate(number, table) for number, table in enumerate(tables, start=1))
-    has_both = isinstance(values["candidate"], VariantComparison)
-    if values.get("baseline") is None and not has_both and any(gate.compares for gate in gates):
-        gate = next(gate for gate in gates if gate.compares)
+    gates = _each("gate", "metric", tables, _gate)
+    has_both = values.get("baseline") is not None or isinstance(values["candidate"], VariantComparison)
+    for gate in (gate for gate in gates if gate.compares and not has_both):
         raise GatesError(f"{gate.metric} {gate.rule}: there is no baseline, a saved result or a run, to compare with")
     try:
         labels = tuple(plan.label for plan in make_plans(metrics, convention, choices)) if metrics else ()
@@ -205,7 +210,7 @@ def _gates(values: Mapping[str, Any]) -> Gates:
         if name in values and not values.get("ledger"):
             raise GatesError(f"{name} goes with ledger: which candidates were there before")
     _check_whole("candidates", values.get("candidates"), 1)
-    read = {"gate": gates, "pin": tuple(pins), "metrics": labels, "choices": choices, "confidence": confidence}
+    read = {"gate": tuple(gates), "pin": tuple(pins), "metrics": labels, "choices": choices, "confidence": confidence}
     return Gates(**{**values, **read})
 
 
@@ -227,56 +232,45 @@ def read_pins(source: object) -> list[Pin]:
         {"query": entry.get("id"), "items": entry.get("relevant_doc_ids"), "within": entry["must_rank_at_most"]}
         for entry in contract if entry.get("must_rank_at_most") is not None
     ]  # fmt: skip
-    try:
-        return _pins(tables)
-    except GatesError as error:
-        raise GatesError(f"{name}: {error}") from None
+    with _naming(name):
+        return _each("pin", "query", tables, _pin)
 
 
-def _pins(tables: Iterable[Any]) -> list[Pin]:
-    return [_pin(number, table) for number, table in enumerate(tables, start=1)]
+def _each(kind: str, key: str, tables: Iterable[Any], read: Callable[[Mapping[str, Any]], T]) -> list[T]:
+    """The tables of a kind, read; errors say which by its number and a key."""
+    out = []
+    for number, table in enumerate(tables, start=1):
+        name = table.get(key) if isinstance(table, Mapping) else None
+        with _naming(f"{kind} {number}{'' if name is None else f' ({name})'}"):
+            if not isinstance(table, Mapping):
+                raise GatesError(f"it is no table of keys; write [[{kind}]]")
+            out.append(read(table))
+    return out
 
 
-def _pin(number: int, values: Any) -> Pin:
-    where = f"pin {number}"
-    if not isinstance(values, Mapping):
-        raise GatesError(f"{where}: it is no table of keys; write [[pin]]")
+def _pin(values: Mapping[str, Any]) -> Pin:
     if values.get("query") is None:
-        raise GatesError(f"{where}: it has no query")
-    where = f"{where} ({values['query']})"
-    try:
-        _check_keys(values, Pin)
-        _check_word(values, "severity", SEVERITIES)
-    except GatesError as error:
-        raise GatesError(f"{where}: {error}") from None
+        raise GatesError("it has no query")
+    _check_keys(values, Pin)
+    _check_word(values, "severity", SEVERITIES)
     pin = Pin(**values)
     conditions = [name for name in ("item", "items", "empty") if name in values]
     if len(conditions) != 1 or (pin.empty and "within" in values):
         there = " and ".join(name for name in (*conditions, "within") if name in values) or "no condition"
-        raise GatesError(f"{where}: it has {there}; give item or items, with within, or empty = true")
+        raise GatesError(f"it has {there}; give item or items, with within, or empty = true")
     for name in ("all", "empty"):
         if not isinstance(getattr(pin, name), bool) or (name in conditions and not pin.empty):
-            raise GatesError(f"{where}: {name} = {getattr(pin, name)!r}; write {name} = true, or leave it out")
-    _check_whole(f"{where}: within", pin.within, 1)
+            raise GatesError(f"{name} = {getattr(pin, name)!r}; write {name} = true, or leave it out")
+    _check_whole("within", pin.within, 1)
     items = [pin.item] if pin.item is not None else pin.items
     if isinstance(items, str) or not isinstance(items, Sequence) or not (items or pin.empty):
-        raise GatesError(f"{where}: items = {pin.items!r}; write a list of ids")
+        raise GatesError(f"items = {pin.items!r}; write a list of ids")
     if pin.all and len(items) > (pin.within or len(items)):
-        raise GatesError(f"{where}: {len(items)} items cannot all be within {pin.within}")
+        raise GatesError(f"{len(items)} items cannot all be within {pin.within}")
     return replace(pin, items=tuple(items), item=None)
 
 
-def _gate(number: int, values: Any) -> Gate:
-    name = values.get("metric") if isinstance(values, Mapping) else None
-    try:
-        return _checked(values)
-    except GatesError as error:
-        raise GatesError(f"gate {number}{'' if name is None else f' ({name})'}: {error}") from None
-
-
-def _checked(values: Any) -> Gate:
-    if not isinstance(values, Mapping):
-        raise GatesError("it is no table of keys; write [[gate]]")
+def _gate(values: Mapping[str, Any]) -> Gate:
     _check_keys(values, Gate)
     try:
         metric = parse_one(values.get("metric", ""))
