@@ -9,7 +9,7 @@ all choices of a few changes are tried.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
@@ -19,7 +19,7 @@ import numpy as np
 
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints, lengths
 from rankstone.conventions.plan import Plan
-from rankstone.evaluate.values import measure, measure_all
+from rankstone.evaluate.values import measure
 
 _VECTORS = 1_000  # numbers of changes by kind that are tried for a query, more of them where there are few queries
 _OF_ALL = 1_200_000  # of all queries
@@ -100,7 +100,11 @@ class LabelledPair:
         copy = np.repeat(np.arange(len(moves)), [len(own) for own in moves])
         item = np.array([move.item for own in moves for move in own], dtype=np.int64)
         grade = np.array([move.grade for own in moves for move in own])
-        values = []
+        first, second = self._copies(queries, copy, item, grade)
+        return np.asarray(measure(self.plan, second, 0).values - measure(self.plan, first, 0).values)
+
+    def _copies(self, queries: Ints, copy: Ints, item: Ints, grade: Floats) -> Iterator[Alignment]:
+        """Both runs on copies of queries, with other grades of items; copy: which of the copies each change is of."""
         for run, placed in zip((self.first, self.second), self._placed, strict=True):
             copies = run.only(queries)
             truth, grades = copies.truth_grades.copy(), copies.grade.copy()
@@ -108,24 +112,15 @@ class LabelledPair:
             row = placed[item]
             there = row >= 0
             grades[copies.placed_offsets[copy[there]] + row[there]] = grade[there]
-            changed = copies.replace(truth_grades=truth, grade=grades, _ideal_grades=None)
-            (measured,) = measure_all([self.plan], changed, 0)
-            if isinstance(measured, Exception):
-                raise measured
-            values.append(measured.values)
-        return np.asarray(values[1] - values[0])
+            yield copies.replace(truth_grades=truth, grade=grades, _ideal_grades=None)
 
-    def relabelled(self, items: Ints, grades: Floats) -> tuple[Alignment, ...]:
+    def relabelled(self, items: Ints, grades: Floats) -> Iterator[Alignment]:
         """Both runs with other grades of some items, once for each row of grades, one after the other."""
-        out = []
-        for run, placed in zip((self.first, self.second), self._placed, strict=True):
-            copies = run.only(np.tile(np.arange(len(run)), len(grades)))
-            truth, own = (part.reshape(len(grades), -1).copy() for part in (copies.truth_grades, copies.grade))
-            there = placed[items] >= 0
-            truth[:, items] = grades
-            own[:, run.placed_offsets[self.query[items[there]]] + placed[items[there]]] = grades[:, there]
-            out.append(copies.replace(truth_grades=truth.ravel(), grade=own.ravel(), _ideal_grades=None))
-        return tuple(out)
+        many, rows = len(self.first), np.arange(len(grades))
+        copy = rows[:, None] * many + self.query[items]
+        return self._copies(
+            np.tile(np.arange(many), len(rows)), copy.ravel(), np.tile(items, len(rows)), grades.ravel()
+        )
 
     def drawn(self, items: Ints, grades: Floats) -> Floats:
         """The differences of all queries, for each row of grades of some items."""
@@ -151,9 +146,9 @@ class LabelledPair:
         for grade in np.unique(self.grades[items]):
             own = items[self.grades[items] == grade]
             chosen += [(own, np.full(len(own), to)) for to in self.targets(float(grade))]
-        rows, grades = (
-            (np.concatenate(parts) for parts in zip(*chosen, strict=True)) if chosen else (items, np.zeros(0))
-        )
+        if not chosen:
+            return items[:0], np.zeros(0)
+        rows, grades = (np.concatenate(parts) for parts in zip(*chosen, strict=True))
         order = np.argsort(rows, kind="stable")
         return rows[order], grades[order]
 
@@ -200,9 +195,8 @@ class _Sums:
         growth = declared.monotonicity(plan.arguments)
         if growth not in _SUMS and not (declared.counts_hits and growth == "share"):
             return None
-        if plan.choices["undefined"] != 0 or any(
-            plan.choices[name] is not None for name in ("no_relevant", "both_empty")
-        ):
+        empty = plan.choices["no_relevant"], plan.choices["both_empty"]
+        if plan.choices["undefined"] != 0 or empty != (None, None):
             return None
         scale = np.unique(
             [0.0, *pair.grades, *(to for grade in np.unique(pair.grades) for to in pair.targets(grade)), 1.0]
@@ -243,11 +237,11 @@ class _Sums:
 
     def extremes(self, items: Ints, grades: Floats) -> Extremes:
         """The extremes by number of changes of each kind."""
-        gains = self._gain(items, grades)
+        own, to = (np.searchsorted(self.scale, each) for each in (self.pair.grades[items], grades))
+        gains = np.asarray(self.terms[items, to] - self.terms[items, own])
         if self.fixed is not None:
             return self._by_item(items, grades, gains, self.fixed)
         pair, many = self.pair, len(self.pair.first)
-        own, to = np.searchsorted(self.scale, pair.grades[items]), np.searchsorted(self.scale, grades)
         # A kind of change that reaches no other level is of no use.
         codes = own * len(self.scale) + to
         reaches = np.array(
@@ -256,7 +250,7 @@ class _Sums:
         useful = np.isin(codes, np.unique(codes[reaches | (gains != 0)]))
         items, grades, gains, codes = items[useful], grades[useful], gains[useful], codes[useful]
         kinds = np.unique(codes).tolist()
-        most = int(np.bincount(pair.query[np.unique(items)], minlength=1).max(initial=0))
+        most = _most_items(pair, items)
         vectors = _vectors(len(kinds), most, max(_VECTORS, min(_OF_ALL // many, 20 * _VECTORS)))
         depth = int(vectors.sum(axis=1).max(initial=0))
         chains = {(at, high): self._chain(items[codes == kind], grades[codes == kind], gains[codes == kind], high)
@@ -328,11 +322,6 @@ class _Sums:
             out[high] = sign * np.minimum.accumulate(bound, axis=1)
         return out
 
-    def _gain(self, items: Ints, grades: Floats) -> Floats:
-        """What changes add to the difference of the numerators."""
-        to, own = (np.searchsorted(self.scale, each) for each in (grades, self.pair.grades[items]))
-        return np.asarray(self.terms[items, to] - self.terms[items, own])
-
     def _chain(self, items: Ints, grades: Floats, gains: Floats, high: bool) -> _Chain:
         """The changes of a kind, the best first. Those that raise a grade begin at one end of the items, those that
         lower it at the other, so that no item changes twice."""
@@ -346,31 +335,23 @@ class _Sums:
 
     def _by_item(self, items: Ints, grades: Floats, gains: Floats, fixed: Floats) -> Extremes:
         """Denominators are fixed: the changes with the largest gains, each item once."""
-        pair, many = self.pair, len(self.pair.first)
-        most, chains, ends = 0, [], []
-        for high in (False, True):
-            best: dict[int, int] = {}
-            for at in np.argsort(-gains if high else gains, kind="stable").tolist():
-                best.setdefault(int(items[at]), at)
-            rows = np.array(list(best.values()), dtype=np.int64)
-            rows = rows[np.lexsort((-gains[rows] if high else gains[rows], pair.query[items[rows]]))]
-            query = pair.query[items[rows]]
-            starts = np.searchsorted(query, np.arange(many + 1))
-            most = int(np.diff(starts).max(initial=0))
-            steps = np.zeros((many, most + 1))
-            useful = np.maximum(gains[rows], 0) if high else np.minimum(gains[rows], 0)
-            steps[query, np.arange(len(rows)) - starts[query] + 1] = useful
-            with np.errstate(divide="ignore", invalid="ignore"):
-                over = self.base[:, None] + np.cumsum(steps, axis=1)
-                ends.append(np.where(fixed[:, None] != 0, over / fixed[:, None], 0.0))
-            chains.append((rows, starts))
+        pair, many, most = self.pair, len(self.pair.first), _most_items(self.pair, items)
+        low, high = (
+            _ratio(
+                self.base[:, None] + sign * _prefix_sums(pair.query, items, sign * gains, many, most), fixed[:, None]
+            )
+            for sign in (1, -1)
+        )
+        query = pair.query[items]
 
-        def moves(query: int, changes: int, high: bool) -> list[LabelMove]:
-            rows, starts = chains[high]
-            own = rows[starts[query] : min(starts[query] + changes, starts[query + 1])]
-            return [LabelMove(int(items[at]), float(grades[at])) for at in own if (gains[at] > 0) == high and gains[at]]
+        def moves(at: int, changes: int, high: bool) -> list[LabelMove]:
+            own = np.flatnonzero((query == at) & ((gains > 0) if high else (gains < 0)))
+            best: dict[int, float] = {}
+            for change in own[np.argsort(-np.abs(gains[own]), kind="stable")].tolist():
+                best.setdefault(int(items[change]), float(grades[change]))
+            return [LabelMove(*move) for move in list(best.items())[:changes]]
 
-        return Extremes(ends[0], ends[1], moves, True)
+        return Extremes(low, high, moves, True)
 
     def _values(self, part: Ints, table: _Table, high: int) -> Floats:
         """The differences of some queries after each vector of changes, turned if the highest are wanted."""
@@ -380,8 +361,7 @@ class _Sums:
         over = np.repeat(self.base[part][:, None], len(table.vectors), axis=1)
         for at, number in enumerate(table.vectors.T):
             over += table.prefix[high][part, at][:, number]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.where(under != 0, over / under, 0.0)
+        values = _ratio(over, under)
         return np.where(there & np.isfinite(over), -values if high else values, np.inf)
 
 
@@ -401,6 +381,17 @@ class _Table(NamedTuple):
     taken: Ints
     prefix: Floats
     changeable: Ints
+
+
+def _ratio(over: Floats, under: Floats) -> Floats:
+    """Numerators over denominators; 0 where the denominator is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(under != 0, over / under, 0.0)
+
+
+def _most_items(pair: LabelledPair, items: Ints) -> int:
+    """The largest number of different items of a query."""
+    return int(np.bincount(pair.query[np.unique(items)], minlength=1).max(initial=0))
 
 
 def _by_query(pair: LabelledPair, values: Any) -> Floats:
