@@ -13,8 +13,8 @@ from scipy.special import stdtrit
 
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints, Relevance
 from rankstone.compare.label_changes import Extremes, LabelledPair, least_changes, spend
-from rankstone.data.arrow import as_numpy, concatenated, encoded, plain_ids, take
-from rankstone.data.columns import ColumnPair, Columns, columns
+from rankstone.data.arrow import concatenated, encoded, plain_ids, take
+from rankstone.data.columns import ColumnPair, Columns, columns, grades_of
 from rankstone.data.files import all_same_ids
 from rankstone.data.tables import as_columns
 from rankstone.errors import Advice, Hint, InputError
@@ -224,21 +224,18 @@ def _aligned(
 ) -> tuple[list[Alignment], Any, Bools, Sequence[Any]]:
     """Both runs aligned with the truth and all unjudged items that they return, which have grade 0."""
     if any(side.path for side in (truth, *runs)):  # ids of files are strings
-        judgements, *lists = all_same_ids(truth, list(runs))
-        truth, runs = as_columns(judgements, "truth"), [as_columns(run, "run") for run in lists]
+        truth, *runs = all_same_ids(truth, runs)
     sides = [truth, *runs]
     queries, query = encoded(concatenated([side.query for side in sides]))
     items, item = encoded(concatenated([side.item for side in sides]))
     pairs = query * len(items) + item
     judged = pairs[: len(truth.query)]
-    known_queries = np.unique(query[: len(judged)])
     returned = np.unique(pairs[len(judged) :])
-    wanted = every_query | np.isin(returned // len(items), known_queries)
+    wanted = every_query | np.isin(returned // len(items), query[: len(judged)])
     fresh = returned[wanted & ~np.isin(returned, judged)]
-    grade = np.ones(len(judged)) if truth.grade is None else np.asarray(as_numpy(truth.grade), dtype=float)
     every = np.concatenate((judged, fresh))
     order = np.argsort(every // len(items), kind="stable")
-    every, grades = every[order], np.concatenate((grade, np.zeros(len(fresh))))[order]
+    every, grades = every[order], np.concatenate((grades_of(truth), np.zeros(len(fresh))))[order]
     extended = columns(query=take(queries, every // len(items)), item=take(items, every % len(items)), grade=grades)
     out = []
     for run in runs:

@@ -116,11 +116,9 @@ class LabelledPair:
 
     def relabelled(self, items: Ints, grades: Floats) -> Iterator[Alignment]:
         """Both runs with other grades of some items, once for each row of grades, one after the other."""
-        many, rows = len(self.first), np.arange(len(grades))
-        copy = rows[:, None] * many + self.query[items]
-        return self._copies(
-            np.tile(np.arange(many), len(rows)), copy.ravel(), np.tile(items, len(rows)), grades.ravel()
-        )
+        many, times = len(self.first), len(grades)
+        copy = np.arange(times)[:, None] * many + self.query[items]
+        return self._copies(np.tile(np.arange(many), times), copy.ravel(), np.tile(items, times), grades.ravel())
 
     def drawn(self, items: Ints, grades: Floats) -> Floats:
         """The differences of all queries, for each row of grades of some items."""
@@ -336,12 +334,8 @@ class _Sums:
     def _by_item(self, items: Ints, grades: Floats, gains: Floats, fixed: Floats) -> Extremes:
         """Denominators are fixed: the changes with the largest gains, each item once."""
         pair, many, most = self.pair, len(self.pair.first), _most_items(self.pair, items)
-        low, high = (
-            _ratio(
-                self.base[:, None] + sign * _prefix_sums(pair.query, items, sign * gains, many, most), fixed[:, None]
-            )
-            for sign in (1, -1)
-        )
+        sums = (sign * _prefix_sums(pair.query, items, sign * gains, many, most) for sign in (1, -1))
+        low, high = (_ratio(self.base[:, None] + each, fixed[:, None]) for each in sums)
         query = pair.query[items]
 
         def moves(at: int, changes: int, high: bool) -> list[LabelMove]:
