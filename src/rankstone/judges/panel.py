@@ -39,9 +39,14 @@ class Panel:
         return ratings_of(self.grades)
 
     @property
-    def both(self) -> Bools:
-        """Units that all judges have judged."""
-        return np.asarray(~np.isnan(self.grades).any(axis=1))
+    def judged(self) -> Bools:
+        """Whether a unit has a grade, by unit and judge."""
+        return ~np.isnan(self.grades)
+
+    @property
+    def shared(self) -> Panel:
+        """The units that all judges have judged."""
+        return self.only(np.asarray(self.judged.all(axis=1)))
 
     def only(self, rows: Bools) -> Panel:
         """Some of the units."""
