@@ -146,7 +146,10 @@ class CollectionsComparison(Comparison):
 
     def _differences(self) -> Iterator[CollectionDifference]:
         single = [(name, of) for name, comparison in self.collections.items() for of in comparison]
-        for (name, of), p, within in zip(single, *self._family([of for _, of in single]), strict=True):
+        decides = [bool(of.verdict) for _, of in single]
+        adjusted_p = _adjusted([of.p for _, of in single], decides, self.correction)
+        equivalence = _adjusted([_equivalence(of, of) for _, of in single], decides, self.correction)
+        for (name, of), p, within in zip(single, adjusted_p, equivalence, strict=True):
             data = self.collections[name]._experiment
             verdict = decided(data, replace(of, adjusted=p), within)
             yield CollectionDifference(
@@ -160,28 +163,18 @@ class CollectionsComparison(Comparison):
         for method in COMBINATIONS:
             combined = [_combined(method, several) for several in whole]
             decides = [bool(several[0].verdict) for several in whole]
-            values = _adjusted([part.p for part, _ in combined], decides, self.correction)
-            equal = _adjusted([within for _, within in combined], decides, self.correction)
-            for (part, _), several, p, within in zip(combined, whole, values, equal, strict=True):
+            adjusted_p = _adjusted([part.p for part, _ in combined], decides, self.correction)
+            equivalence = _adjusted([within for _, within in combined], decides, self.correction)
+            for (part, _), several, p, within in zip(combined, whole, adjusted_p, equivalence, strict=True):
                 yield _decided(part, several[0], p, within)
-
-    def _family(self, differences: Sequence[Difference]) -> tuple[list[float], list[float]]:
-        """p-values of the tests and of equivalence, adjusted as one family each."""
-        decides = [bool(of.verdict) for of in differences]
-        return (
-            _adjusted([of.p for of in differences], decides, self.correction),
-            _adjusted([_equivalence(of, of) for of in differences], decides, self.correction),
-        )
 
     # -- answers ---------------------------------------------------------------------------------------------
 
     @property
     def verdicts(self) -> dict[tuple[str, ...], str]:
         """Verdicts by collection, run and metric."""
-        pair = self.baseline is None
-        return {
-            (of.collection, *([of.baseline] if pair else []), of.run, of.metric): of.verdict for of in self._records
-        }
+        pairs = self.baseline is None
+        return {(of.collection, *[of.baseline] * pairs, of.run, of.metric): of.verdict for of in self._records}
 
     @property
     def caveats(self) -> dict[tuple[str, ...], Any]:
@@ -209,21 +202,9 @@ class CollectionsComparison(Comparison):
     def _summary(self) -> Answer:
         data = self._first._experiment
         percent = f"{100 * data.rules.confidence:g} % interval"
-        than = [] if self.baseline is not None else ["than"]
-        head = [
-            "metric",
-            "run",
-            *than,
-            "collection",
-            "mean",
-            "difference",
-            "verdict",
-            percent,
-            "p",
-            "adjusted",
-            "queries",
-        ]
-        table = [head]
+        than = ["than"] * (self.baseline is None)
+        table = [["metric", "run", *than, "collection", "mean", "difference", "verdict", percent, "p", "adjusted",
+                  "queries"]]  # fmt: skip
         for label in self.metrics:
             for pair in dict.fromkeys((of.baseline, of.run) for of in self._records):
                 rows = [of for of in self._records if of.metric == label and (of.baseline, of.run) == pair]
