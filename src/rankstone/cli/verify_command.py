@@ -80,10 +80,9 @@ class Verification(Readable):
 
     def _answer(self) -> Answer:
         title = f"{'PASSED' if self.passed else 'FAILED'}: {self.path}, a {self.kind}"
-        rows = [["verdict", "finding"], *(["failed", finding] for finding in self.findings)]
+        rows = [] if self.passed else [["verdict", "finding"], *(["failed", finding] for finding in self.findings)]
         note = f"{self.compared:,} values compared" if self.compared else "not computed again"
-        return Answer(rows if self.findings else [], title, [f"{note}: {self.command}" if self.command else note], (),
-                      "<<")  # fmt: skip
+        return Answer(rows, title, [f"{note}: {self.command}" if self.command else note], align="<<")
 
 
 def verify(path: Path, truth: Truth | None = None, run: Run | None = None) -> Verification:
@@ -152,16 +151,13 @@ def _verification(
     for library, now in (("rankstone", __version__), ("numpy", np.__version__)):
         others = {of.get(library) for of in every} - {now}
         findings += [f"{library} is {now}, was {before}" for before in sorted(map(str, others))]
-    compared, different = 0, 0
-    for where, before, after in _pairs(saved, fresh, "") if fresh else ():
-        compared += 1
-        if not _same(before, after):
-            different += 1
-            if different <= _SHOWN:
-                findings.append(f"{where} is {_text(before)}, computed again {_text(after)}")
-    if different > _SHOWN:
-        findings.append(f"and {different - _SHOWN:,} more values differ")
-    return Verification(name, kind, command, findings, compared)
+    pairs = list(_pairs(saved, fresh, "")) if fresh else []
+    different = [(where, *pair) for where, *pair in pairs if not _same(*pair)]
+    findings += [f"{where} is {_text(before)}, computed again {_text(after)}"
+                 for where, before, after in different[:_SHOWN]]  # fmt: skip
+    if len(different) > _SHOWN:
+        findings.append(f"and {len(different) - _SHOWN:,} more values differ")
+    return Verification(name, kind, command, findings, len(pairs))
 
 
 def _load(name: str) -> dict[str, Any]:
@@ -173,8 +169,7 @@ def _load(name: str) -> dict[str, Any]:
         else:
             page = _PAGE.search(words := bytes(text.view()).decode())
             saved = json.loads(html.unescape(page[1]) if page else words)
-        known = [f"rankstone {kind}" for kind in ("result", "comparison", "check")]
-        if saved["format"] in known:
+        if saved["format"] in ("rankstone result", "rankstone comparison", "rankstone check"):
             return dict(saved)
     except (ValueError, KeyError, TypeError):
         pass
