@@ -109,14 +109,12 @@ class Certificate(Readable):
     @property
     def sentence(self) -> str:
         """The certificate in a sentence."""
-        turn = next(iter(self.judged))
+        turn, judged = next(iter(self.judged.items()))
+        unjudged = self.unjudged[turn]
         what = {"verdict": f"the verdict ({self.verdict})", "sign": "the sign"}[turn]
-        parts = [self.judged[turn].said("judgements") + " are wrong" * (self.judged[turn].at_least is not None)]
-        if self.unjudged[turn].of:
-            parts.append(
-                self.unjudged[turn].said("unjudged items")
-                + " are relevant" * (self.unjudged[turn].at_least is not None)
-            )
+        parts = [judged.said("judgements") + " are wrong" * (judged.at_least is not None)]
+        if unjudged.of:
+            parts.append(unjudged.said("unjudged items") + " are relevant" * (unjudged.at_least is not None))
         return f"{what} holds unless {', or '.join(parts)}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -127,24 +125,23 @@ class Certificate(Readable):
                  for side in ("judged", "unjudged")}  # fmt: skip
         return {**names, "change": self.change, **turns}
 
-    def _labels(self) -> Sequence[LabelChange]:
-        return next(iter(self.judged.values())).changes
-
-    def _columns(self) -> Mapping[str, Sequence[Any]]:
-        return {name: [getattr(row, name) for row in self._labels()] for name in LabelChange._fields}
+    def _columns(self) -> dict[str, list[Any]]:
+        labels = next(iter(self.judged.values())).changes
+        return {name: [getattr(row, name) for row in labels] for name in LabelChange._fields}
 
     def _answer(self) -> Answer:
-        rows = self._labels()[:20]
-        named = {"query": [row.query for row in rows], "item": [row.item for row in rows]}
-        named |= {"grade": [f"{row.grade:g}" for row in rows], "to": [f"{row.to:g}" for row in rows]}
-        named |= {"change": [float(row.change) for row in rows]}
+        columns = {name: column[:20] for name, column in self._columns().items()}
+        for name in ("grade", "to"):
+            columns[name] = [f"{grade:g}" for grade in columns[name]]
         step = {"step": "a grade is off by one step", "flip": "relevant or not is the other way round"}[self.change]
         notes = [f"a judgement is wrong where {step}; labels to check first"]
         for side, what in (("judged", "judgements"), ("unjudged", "unjudged items")):
             notes += [f"{name}: {turn.said(what)}{'' if turn.exact else ', a bound'}"
                       for name, turn in getattr(self, side).items() if turn.of]  # fmt: skip
         of = self._of
-        return Answer(table_of(named), title=f"{of.run} vs. {of.baseline} on {of.metric}: {self.sentence}", notes=notes)
+        return Answer(
+            table_of(columns), title=f"{of.run} vs. {of.baseline} on {of.metric}: {self.sentence}", notes=notes
+        )
 
 
 # -- the labels ------------------------------------------------------------------------------------------------------
@@ -245,8 +242,7 @@ def _aligned(
                 "the truth has an item twice, or grades that are no numbers, so its labels cannot be changed"
             )
         out.append(aligned)
-    names = list(out[0].queries)
-    return [each.ranked for each in out], take(items, every % len(items)), (order >= len(judged)), names
+    return [each.ranked for each in out], extended.item, order >= len(judged), list(out[0].queries)
 
 
 # -- the least number of changes ---------------------------------------------------------------------------------------
@@ -261,14 +257,14 @@ def certificate_of(of: Difference, change: str) -> Certificate:
     values = np.asarray(of._values[1] - of._values[0])
     if not math.isclose(float(pair.base.sum()), float(values.sum()), abs_tol=1e-6):
         raise InputError(f"{of.metric} reads more than grades, such as which items are judged: there is no certificate")
-    turns = ["verdict"] if _is_student(of) else []
+    turns = ("verdict", "sign") if _is_student(of) else ("sign",)
     sides: dict[bool, dict[str, Turn]] = {}
     for unjudged in (False, True):
         ends = pair.extremes(unjudged, labels.relevant)
         if np.isnan(ends.low).any() or np.isnan(ends.high).any():
             raise InputError(f"{of.metric}: which queries count depends on the grades; choose undefined=0")
         problem = _Problem(of, labels, ends, unjudged, len(values))
-        sides[unjudged] = {name: problem.turn(name) for name in (*turns, "sign")}
+        sides[unjudged] = {name: problem.turn(name) for name in turns}
     return Certificate(of, change, sides[False], sides[True])
 
 
@@ -293,17 +289,13 @@ class _Problem:
     def turn(self, name: str) -> Turn:
         """The least number of changes."""
         labels = int((self.labels.pair.unjudged == self.unjudged).sum())
-        if not self._total:
+        if abs(self.labels.pair.base.sum()) <= _SLACK:
             return Turn(0, 0, (), labels)
         return {"sign": self._sign, "verdict": self._verdict}[name](labels)
 
     @property
     def _up(self) -> bool:
-        return self._total > 0
-
-    @property
-    def _total(self) -> float:
-        return float(self.labels.pair.base.sum()) if abs(self.labels.pair.base.sum()) > _SLACK else 0.0
+        return bool(self.labels.pair.base.sum() > 0)
 
     def _oriented(self) -> tuple[Floats, Floats, Floats]:
         """The differences, their lowest and their highest values by number of changes, of a positive sum."""
@@ -326,9 +318,7 @@ class _Problem:
         need = float(base.sum()) - _SLACK
         bound, _ = self._with_range(low, high)
         least = least_changes(base[:, None] - bound, need)
-        if least is None:
-            return Turn(None, None, (), labels)
-        most = least_changes(base[:, None] - low, need)
+        most = None if least is None else least_changes(base[:, None] - low, need)
         if most is None:
             return Turn(least, None, (), labels)
         chosen = spend(base[:, None] - low, most).by_query(most)

@@ -6,11 +6,10 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from rankstone.data.files import is_path
 from rankstone.results.schema import TEXT, by_name, record
 from rankstone.version import __version__
 
@@ -18,6 +17,10 @@ from rankstone.version import __version__
 OUTPUTS = {"-o": True, "--output": True, "--format": True, "--html": True, "--title": True, "--json": True,
            "--junit": True, "--markdown": True, "--github": False, "--no-color": False}  # fmt: skip
 SCHEMA = record(command=TEXT, files=by_name(TEXT), versions=by_name(TEXT))
+
+
+def _is_path(side: object) -> TypeGuard[str | os.PathLike[str]]:
+    return isinstance(side, (str, os.PathLike))
 
 
 def record_of(command: str, more: Iterable[object] = ()) -> dict[str, Any] | None:
@@ -29,7 +32,7 @@ def record_of(command: str, more: Iterable[object] = ()) -> dict[str, Any] | Non
     if not words or "-" in words:  # nothing, or standard input
         return None
     named = [part for word in words[2:] for part in (word, word.partition("=")[2]) if part and os.path.exists(part)]
-    named += [os.fspath(path) for path in more if is_path(path) and os.path.exists(path)]
+    named += [os.fspath(path) for path in more if _is_path(path) and os.path.exists(path)]
     files = {name: file_digest(name) for name in dict.fromkeys(named)}
     versions = {"rankstone": __version__, "numpy": np.__version__}
     return {"command": shlex.join(words), "files": files, "versions": versions}
@@ -78,7 +81,7 @@ def command_line(
 
     how: the keywords of the call, None for what was not passed.
     """
-    paths = [os.fspath(side) for side in (truth, *runs.values()) if is_path(side)]
+    paths = [os.fspath(side) for side in (truth, *runs.values()) if _is_path(side)]
     if len(paths) <= len(runs) or not all(map(os.path.exists, paths)):
         return ""
     named = (f"{label}={path}" for label, path in zip(runs, paths[1:], strict=True))
@@ -97,7 +100,7 @@ def _words(option: str, value: Any) -> list[str] | None:
     """An argument of a call as words of a command; None if a command has no such words."""
     from rankstone.conventions.choices import CHOICES
 
-    flag, is_text = f"--{option.replace('_', '-')}", isinstance(value, str) or is_path(value)
+    flag, is_text = f"--{option.replace('_', '-')}", isinstance(value, str) or _is_path(value)
     if option == "convention":
         return None if not is_text else [] if value == "rankstone" else ["-c", value]
     if option in CHOICES:
