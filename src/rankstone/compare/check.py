@@ -26,7 +26,7 @@ from rankstone.evaluate.result_file import is_result, read_result
 from rankstone.evaluate.variants import VariantComparison
 from rankstone.evaluate.windows import WindowResult
 from rankstone.metrics.registry import parse_one
-from rankstone.results.answer import Answer, Records, number, signed
+from rankstone.results.answer import Answer, Records, number, one_line, signed
 from rankstone.results.definition import groups_in_order, summarize
 from rankstone.results.junit import JUnitCase, junit
 from rankstone.results.result import Result
@@ -286,7 +286,9 @@ class GateOutcome:
             tested = [group for group in self.groups if group.verdict]
             count = sum(group.verdict == PASSED for group in tested)
             worst = min(tested, key=lambda group: _VERDICTS.index(group.verdict), default=None)
-            example = "" if worst is None or worst.verdict == PASSED else f"; {_line(worst.group)}: {_numbers(worst)}"
+            example = ""
+            if worst is not None and worst.verdict != PASSED:
+                example = f"; {one_line(worst.group)}: {_numbers(worst)}"
             return f"{count} of {len(tested)} groups passed{example}"
         if math.isnan(self.low):
             return f"{len(self.lost):,} of {self.queries:,} queries"
@@ -312,14 +314,14 @@ class GateOutcome:
                 )
             lines.append(f"inconclusive: {reason}")
         if self.lost and self.verdict != PASSED:
-            worst = ", ".join(f"{_line(query)} {signed(change)}" for query, change in self.lost[:_LISTED])
+            worst = ", ".join(f"{one_line(query)} {signed(change)}" for query, change in self.lost[:_LISTED])
             lines.append(f"largest losses: {worst}")
         missed = [group for group in self.groups if group.verdict in (FAILED, INCONCLUSIVE)]
-        lines += [f"{_line(group.group)} ({group.queries:,} queries): {group.verdict}; {_numbers(group)}"
+        lines += [f"{one_line(group.group)} ({group.queries:,} queries): {group.verdict}; {_numbers(group)}"
                   for group in sorted(missed, key=lambda group: _VERDICTS.index(group.verdict))[:_MANY]]  # fmt: skip
         if len(missed) > _MANY:
             lines.append(f"and {len(missed) - _MANY:,} more groups")
-        small = [f"{_line(group.group)} ({group.queries:,})" for group in self.groups if not group.verdict]
+        small = [f"{one_line(group.group)} ({group.queries:,})" for group in self.groups if not group.verdict]
         if small:
             more = f" and {len(small) - _LISTED:,} more" if len(small) > _LISTED else ""
             lines.append(f"too few queries to test: {', '.join(small[:_LISTED])}{more}")
@@ -343,11 +345,6 @@ _VERDICTS = (FAILED, INCONCLUSIVE, PASSED)
 def _numbers(of: GateOutcome | GroupOutcome) -> str:
     ends = f" ({signed(of.low)} {signed(of.high)})" if math.isfinite(of.low) else ""
     return f"{number(of.baseline)} to {number(of.candidate)}: {signed(of.difference)}{ends}"
-
-
-def _line(name: object) -> str:
-    """A name without line breaks and control characters."""
-    return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", str(name))
 
 
 @dataclass(frozen=True)
@@ -564,7 +561,7 @@ class CheckResult(Records[GateOutcome]):
     def _answer(self) -> Answer:
         """A row per gate, and details under the table."""
         table = [["verdict", "metric", "gate", "result"], *(
-            [f"{outcome.verdict}{' (warning)' * outcome.only_warns}", outcome.metric, _line(outcome.rule),
+            [f"{outcome.verdict}{' (warning)' * outcome.only_warns}", outcome.metric, one_line(outcome.rule),
              outcome.summary]
             for outcome in self
         ), *self._pin_rows()]  # fmt: skip
@@ -581,7 +578,7 @@ class CheckResult(Records[GateOutcome]):
     def _pin_rows(self) -> list[list[str]]:
         """A row per pin that does not hold, and one for all others."""
         broken = [pin for pin in self.pins if pin.verdict != PASSED]
-        rows = [[f"{pin.verdict}{' (warning)' * pin.only_warns}", "pin", _line(pin.rule), _line(pin.sentence)]
+        rows = [[f"{pin.verdict}{' (warning)' * pin.only_warns}", "pin", one_line(pin.rule), one_line(pin.sentence)]
                 for pin in broken[:_PINS]]  # fmt: skip
         if len(broken) > _PINS:
             rows.append([FAILED, "pin", f"{len(broken) - _PINS:,} more", "in the JSON and JUnit files"])

@@ -587,13 +587,13 @@ def _of_metric(
     direction = data.directions[sample.label]
     if direction < 0:
         wins, losses = losses, wins
-    columns = (column.tolist() for column in (low, high, p, adjusted, wins, ties, losses))
-    for at, ((a, b), *numbers) in enumerate(zip(pairs, *columns, strict=True)):
+    columns = {"low": low, "high": high, "p": p, "adjusted": adjusted, "wins": wins, "ties": ties, "losses": losses}
+    for at, (a, b) in enumerate(pairs):
         first = float(sample.means[a])
         second = float(sample.means[b]) if data.machine is None else first + float(of_pairs.mean[at])
-        numbers_of = dict(zip(("low", "high", "p", "adjusted", "wins", "ties", "losses"), numbers, strict=True))
         yield Difference(
-            data.names[a], data.names[b], sample.label, first, second, second - first, **numbers_of,
+            data.names[a], data.names[b], sample.label, first, second, second - first,
+            **{name: column[at].item() for name, column in columns.items()},
             queries=len(sample.own), verdict="", direction=direction, _experiment=data, _is_log=sample.is_log,
             _student=of_pairs._replace(**{name: one[at] for name, one in of_pairs._asdict().items() if np.ndim(one)}),
         )  # fmt: skip

@@ -547,8 +547,12 @@ _LINE_MARK = re.compile(r"^(\d*)([#+=.)-])(?=[\s#=-])")  # of a heading, a list 
 
 def markdown(text: str) -> str:
     """Text in one line, in which nothing is a mark."""
-    line = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", text)
-    return _MENTION.sub("&#64;", _MARKDOWN.sub(r"\\\g<0>", line))
+    return _MENTION.sub("&#64;", _MARKDOWN.sub(r"\\\g<0>", one_line(text)))
+
+
+def one_line(text: object) -> str:
+    """Text without line breaks and control characters."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", str(text))
 
 
 def wrapped(lines: Sequence[str], width: int = WIDTH) -> list[str]:
