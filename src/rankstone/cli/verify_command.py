@@ -131,10 +131,10 @@ def verify(path: Path, truth: Truth | None = None, run: Run | None = None) -> Ve
         raise InputError(f"{name} does not say how it was computed: its data or options were in memory{with_data}")
     folder, findings = _folder(name, record["files"]), []
     for file, digest in record["files"].items():
-        there = os.path.join(folder, file)
-        if not os.path.exists(there):
+        path_now = os.path.join(folder, file)
+        if not os.path.exists(path_now):
             findings.append(f"{file} is missing")
-        elif (now := file_digest(there)) != digest:
+        elif (now := file_digest(path_now)) != digest:
             findings.append(f"{file} has changed: its digest is {now}, was {digest}")
     fresh: dict[str, Any] = {}
     if not any(finding.endswith(" is missing") for finding in findings):
@@ -178,8 +178,8 @@ def _load(name: str) -> dict[str, Any]:
 
 def _folder(name: str, files: Mapping[str, str]) -> str:
     """The folder that the paths of the files are relative to: this one, or that of the saved file or one around it."""
-    own = os.path.dirname(os.path.abspath(name))
-    folders = [os.getcwd(), own, os.path.dirname(own)]
+    saved_in = os.path.dirname(os.path.abspath(name))
+    folders = [os.getcwd(), saved_in, os.path.dirname(saved_in)]
     return max(folders, key=lambda folder: sum(os.path.exists(os.path.join(folder, file)) for file in files))
 
 

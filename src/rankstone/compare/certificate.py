@@ -147,16 +147,6 @@ class Certificate(Readable):
 # -- the labels ------------------------------------------------------------------------------------------------------
 
 
-def _steps(scale: Floats) -> Callable[[float], list[float]]:
-    """The grades next to one."""
-    return lambda grade: [float(to) for to in (grade - 1, grade + 1) if scale[0] <= to <= scale[-1]]
-
-
-def _flips(rule: Relevance, relevant: float) -> Callable[[float], list[float]]:
-    """Not relevant, or relevant."""
-    return lambda grade: [0.0 if _reaches(rule, grade) else relevant]
-
-
 def _reaches(rule: Relevance, grade: float) -> bool:
     """Whether a grade is relevant."""
     return bool(np.all(rule.reached(np.array([grade]))))
@@ -210,10 +200,13 @@ def with_all_labels(
         raise InputError("labels can be changed in truths without subtopics and weights")
     aligned, items, unjudged, queries = _aligned(plan, truth, runs, every_query)
     rule, top = plan.relevance, max(float(aligned[0].truth_grades.max(initial=1.0)), 1.0)
-    relevant = next((grade for grade in np.arange(1.0, top + 1) if _reaches(rule, float(grade))), top)
-    targets = {"step": _steps(np.array([0.0, top])), "flip": _flips(rule, float(relevant))}[change]
-    pair = LabelledPair(plan, aligned[0], aligned[1], unjudged, targets)
-    return AllLabels(pair, queries, items, float(relevant))
+    relevant = float(next((grade for grade in np.arange(1.0, top + 1) if _reaches(rule, float(grade))), top))
+    targets: dict[str, Callable[[float], list[float]]] = {
+        "step": lambda grade: [to for to in (grade - 1, grade + 1) if 0 <= to <= top],
+        "flip": lambda grade: [0.0 if _reaches(rule, grade) else relevant],
+    }
+    pair = LabelledPair(plan, aligned[0], aligned[1], unjudged, targets[change])
+    return AllLabels(pair, queries, items, relevant)
 
 
 def _aligned(
@@ -228,8 +221,8 @@ def _aligned(
     pairs = query * len(items) + item
     judged = pairs[: len(truth.query)]
     returned = np.unique(pairs[len(judged) :])
-    wanted = every_query | np.isin(returned // len(items), query[: len(judged)])
-    fresh = returned[wanted & ~np.isin(returned, judged)]
+    has_query = every_query | np.isin(returned // len(items), query[: len(judged)])
+    fresh = returned[has_query & ~np.isin(returned, judged)]
     every = np.concatenate((judged, fresh))
     order = np.argsort(every // len(items), kind="stable")
     every, grades = every[order], np.concatenate((grades_of(truth), np.zeros(len(fresh))))[order]

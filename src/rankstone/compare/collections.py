@@ -329,6 +329,6 @@ def compare_collections(
     """Compare on each collection, by a function of its data and the correction, and on all of them."""
     name = correction or "holm"
     if name in CORRECTIONS and CORRECTIONS[name].p is not None:
-        able = ", ".join(repr(other) for other, row in CORRECTIONS.items() if row.p is None)
-        raise InputError(f"correction={name!r} is for one collection; for several choose from {able}")
+        allowed = ", ".join(repr(other) for other, row in CORRECTIONS.items() if row.p is None)
+        raise InputError(f"correction={name!r} is for one collection; for several choose from {allowed}")
     return CollectionsComparison({key: compare(of, name) for key, of in collections.items()}, name)

@@ -256,8 +256,8 @@ def _pin(values: Mapping[str, Any]) -> Pin:
     pin = Pin(**values)
     conditions = [name for name in ("item", "items", "empty") if name in values]
     if len(conditions) != 1 or (pin.empty and "within" in values):
-        there = " and ".join(name for name in (*conditions, "within") if name in values) or "no condition"
-        raise GatesError(f"it has {there}; give item or items, with within, or empty = true")
+        keys = " and ".join(name for name in (*conditions, "within") if name in values) or "no condition"
+        raise GatesError(f"it has {keys}; give item or items, with within, or empty = true")
     for name in ("all", "empty"):
         if not isinstance(getattr(pin, name), bool) or (name in conditions and not pin.empty):
             raise GatesError(f"{name} = {getattr(pin, name)!r}; write {name} = true, or leave it out")

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,13 +93,14 @@ class LabelledPair:
         """The difference of each of some queries after its moves."""
         rows = np.cumsum(self.sizes[queries]) // _AT_ONCE
         parts = np.split(np.arange(len(queries)), np.flatnonzero(np.diff(rows)) + 1) if len(queries) else []
-        done = [self._differences(queries[part], [moves[at] for at in part.tolist()]) for part in parts]
-        return np.concatenate(done) if done else np.zeros(0)
+        differences = [self._differences(queries[part], [moves[at] for at in part.tolist()]) for part in parts]
+        return np.concatenate(differences) if differences else np.zeros(0)
 
     def _differences(self, queries: Ints, moves: Sequence[Sequence[LabelMove]]) -> Floats:
-        copy = np.repeat(np.arange(len(moves)), [len(own) for own in moves])
-        item = np.array([move.item for own in moves for move in own], dtype=np.int64)
-        grade = np.array([move.grade for own in moves for move in own])
+        copy = np.repeat(np.arange(len(moves)), list(map(len, moves)))
+        every = list(chain.from_iterable(moves))
+        item = np.array([move.item for move in every], dtype=np.int64)
+        grade = np.array([move.grade for move in every])
         first, second = self._copies(queries, copy, item, grade)
         return np.asarray(measure(self.plan, second, 0).values - measure(self.plan, first, 0).values)
 
@@ -110,8 +111,8 @@ class LabelledPair:
             truth, grades = copies.truth_grades.copy(), copies.grade.copy()
             truth[copies.truth_offsets[copy] + item - run.truth_offsets[queries[copy]]] = grade
             row = placed[item]
-            there = row >= 0
-            grades[copies.placed_offsets[copy[there]] + row[there]] = grade[there]
+            returned = row >= 0
+            grades[copies.placed_offsets[copy[returned]] + row[returned]] = grade[returned]
             yield copies.replace(truth_grades=truth, grade=grades, _ideal_grades=None)
 
     def relabelled(self, items: Ints, grades: Floats) -> Iterator[Alignment]:
@@ -140,13 +141,13 @@ class LabelledPair:
         items = np.flatnonzero(self.unjudged == unjudged)
         if unjudged:
             return items, np.full(len(items), relevant)
-        chosen = []
+        changes = []
         for grade in np.unique(self.grades[items]):
-            own = items[self.grades[items] == grade]
-            chosen += [(own, np.full(len(own), to)) for to in self.targets(float(grade))]
-        if not chosen:
+            of_grade = items[self.grades[items] == grade]
+            changes += [(of_grade, np.full(len(of_grade), to)) for to in self.targets(float(grade))]
+        if not changes:
             return items[:0], np.zeros(0)
-        rows, grades = (np.concatenate(parts) for parts in zip(*chosen, strict=True))
+        rows, grades = (np.concatenate(parts) for parts in zip(*changes, strict=True))
         order = np.argsort(rows, kind="stable")
         return rows[order], grades[order]
 
@@ -165,11 +166,11 @@ class LabelledPair:
 
 def _pseudo(rank: Ints, grade: Floats, many: Ints, deepest: int) -> Alignment:
     """Lists with one item at a rank (0: none), and a truth of so many items with its grade."""
-    n, there = len(grade), rank > 0
-    offsets, placed = (np.append(0, np.cumsum(each)).astype(np.int64) for each in (many, there))
+    n, returned = len(grade), rank > 0
+    offsets, placed = (np.append(0, np.cumsum(each)).astype(np.int64) for each in (many, returned))
     return Alignment(
-        np.full(n, deepest), np.ones(n, dtype=bool), offsets, np.repeat(grade, many), None, placed, rank[there],
-        grade[there], np.full(int(there.sum()), math.nan), np.ones(int(there.sum()), dtype=np.int64),
+        np.full(n, deepest), np.ones(n, dtype=bool), offsets, np.repeat(grade, many), None, placed, rank[returned],
+        grade[returned], np.full(placed[-1], math.nan), np.ones(placed[-1], dtype=np.int64),
     )  # fmt: skip
 
 
@@ -221,8 +222,8 @@ class _Sums:
             pair, scale, terms, steps, measured[1].numerator - measured[0].numerator, levels,
             measured[0].denominator if constant else None,
         )  # fmt: skip
-        own = _by_query(pair, terms[np.arange(len(codes)), codes])
-        if not np.allclose(own, self.base, atol=1e-9) or gains[0].any():
+        numerators = _by_query(pair, terms[np.arange(len(codes)), codes])
+        if not np.allclose(numerators, self.base, atol=1e-9) or gains[0].any():
             return None
         if constant:
             return self
@@ -255,18 +256,17 @@ class _Sums:
                   for at, kind in enumerate(kinds) for high in (False, True)}  # fmt: skip
         prefix = np.full((2, many, len(kinds), depth + 1), np.inf)
         prefix[..., 0] = 0.0
-        for (at, highest), chain in chains.items():
-            query = pair.query[chain.items]
-            within = np.arange(len(query)) - chain.starts[query]
-            keep = within < depth
-            sums = np.concatenate((np.zeros(1), np.cumsum(chain.gains)))
-            prefix[int(highest), query[keep], at, within[keep] + 1] = (sums[1:] - sums[chain.starts[query]])[keep]
+        for (at, highest), kind_chain in chains.items():
+            query = pair.query[kind_chain.items]
+            within = np.arange(len(query)) - kind_chain.starts[query]
+            fits = within < depth
+            sums = np.concatenate((np.zeros(1), np.cumsum(kind_chain.gains)))
+            prefix[int(highest), query[fits], at, within[fits] + 1] = (sums[1:] - sums[kind_chain.starts[query]])[fits]
         shift, taken = np.zeros((2, len(vectors), len(self.scale)), dtype=np.int64)
         for at, kind in enumerate(kinds):
             grade, other = divmod(kind, len(self.scale))
-            shift[:, min(grade, other) + 1 : max(grade, other) + 1] += vectors[:, at, None] * (
-                1 if other > grade else -1
-            )
+            change = vectors[:, at, None] if other > grade else -vectors[:, at, None]
+            shift[:, min(grade, other) + 1 : max(grade, other) + 1] += change
             taken[:, grade] += vectors[:, at]  # items that change, by grade
         distinct = np.unique(items)
         cells = pair.query[distinct] * len(self.scale) + np.searchsorted(self.scale, pair.grades[distinct])
@@ -286,10 +286,9 @@ class _Sums:
             best = vectors[int(np.argmin(np.where(vectors.sum(axis=1) <= changes, values, np.inf)))]
             out = []
             for at, kind in enumerate(kinds):
-                chain = chains[at, high]
-                start = int(chain.starts[query])
+                start = int(chains[at, high].starts[query])
                 to = float(self.scale[kind % len(self.scale)])
-                out += [LabelMove(int(item), to) for item in chain.items[start : start + int(best[at])]]
+                out += [LabelMove(int(item), to) for item in chains[at, high].items[start : start + int(best[at])]]
             return out
 
         return Extremes(ends[0], ends[1], moves, complete, bounds)
@@ -351,12 +350,12 @@ class _Sums:
         """The differences of some queries after each vector of changes, turned if the highest are wanted."""
         levels = np.clip(self.levels[part][:, None] + table.shift, 0, self.steps.shape[1] - 1)
         under = self.denominators(levels)
-        there = (table.taken <= table.changeable[part][:, None]).all(axis=2)
+        possible = (table.taken <= table.changeable[part][:, None]).all(axis=2)
         over = np.repeat(self.base[part][:, None], len(table.vectors), axis=1)
         for at, number in enumerate(table.vectors.T):
             over += table.prefix[high][part, at][:, number]
         values = _ratio(over, under)
-        return np.where(there & np.isfinite(over), -values if high else values, np.inf)
+        return np.where(possible & np.isfinite(over), -values if high else values, np.inf)
 
 
 class _Chain(NamedTuple):
@@ -415,9 +414,9 @@ def _prefix_sums(query: Ints, items: Ints, gains: Floats, many: int, depth: int)
     own = np.flatnonzero(best < 0)
     own = own[np.lexsort((best[own], query[own]))]
     within = np.arange(len(own)) - np.searchsorted(query[own], np.arange(many))[query[own]]
-    keep = within < depth
+    fits = within < depth
     steps = np.zeros((many, depth + 1))
-    steps[query[own[keep]], within[keep] + 1] = best[own[keep]]
+    steps[query[own[fits]], within[fits] + 1] = best[own[fits]]
     return np.asarray(np.cumsum(steps, axis=1))
 
 

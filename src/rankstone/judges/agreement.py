@@ -409,8 +409,8 @@ class Agreement(Readable):
     def _headline(self) -> str:
         raw, alpha = self.coefficients[0], self["Krippendorff's alpha, ordinal"]
         names = " and ".join(self.judges) if len(self.judges) == 2 else f"{len(self.judges)} judges"
-        said = "" if math.isnan(alpha.value) else f"; alpha (ordinal) {alpha.value:.2f}"
-        return f"{names} give the same grade to {100 * raw.value:.1f} % of the items{said}"
+        ordinal = "" if math.isnan(alpha.value) else f"; alpha (ordinal) {alpha.value:.2f}"
+        return f"{names} give the same grade to {100 * raw.value:.1f} % of the items{ordinal}"
 
     def _threshold_table(self) -> Answer:
         names = dict.fromkeys(row.name for rows in self.thresholds.values() for row in rows)
