@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -290,13 +290,16 @@ class _Problem:
     def _up(self) -> bool:
         return bool(self.labels.pair.base.sum() > 0)
 
+    @cached_property
     def _oriented(self) -> tuple[Floats, Floats, Floats]:
         """The differences, their lowest and their highest values by number of changes, of a positive sum."""
         base, low, high = self.labels.pair.base, self.ends.low, self.ends.high
         return (base, low, high) if self._up else (-base, -high, -low)
 
-    def _with_range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """With one column more, for any larger number of changes: the bounds of the metric."""
+    @cached_property
+    def _bounds(self) -> tuple[Floats, Floats]:
+        """Lowest and highest values, with a column more for any larger number of changes: the metric's bounds."""
+        _, low, high = self._oriented
         if self.ends.complete:
             return low, high
         if self.ends.bounds is not None:
@@ -307,10 +310,9 @@ class _Problem:
         return np.column_stack([low, np.full(len(low), -wide)]), np.column_stack([high, np.full(len(high), wide)])
 
     def _sign(self, labels: int) -> Turn:
-        base, low, high = self._oriented()
+        base, low, _ = self._oriented
         need = float(base.sum()) - _SLACK
-        bound, _ = self._with_range(low, high)
-        least = least_changes(base[:, None] - bound, need)
+        least = least_changes(base[:, None] - self._bounds[0], need)
         most = None if least is None else least_changes(base[:, None] - low, need)
         if most is None:
             return Turn(least, None, (), labels)
@@ -319,7 +321,7 @@ class _Problem:
 
     def _verdict(self, labels: int) -> Turn:
         """The verdict holds while the sum is at least kappa times the root of the sum of squares."""
-        base, low, high = self._oriented()
+        base = self._oriented[0]
         rules, n = self.of._experiment.rules, self.queries
         share = self.of.p / self.of.adjusted if self.of._experiment.is_adjusted and self.of.adjusted else 1.0
         t = float(stdtrit(n - 1, 1 - rules.level * share / 2))
@@ -332,23 +334,20 @@ class _Problem:
             need = float(worth(base).sum()) - kappa * root / 2 + _SLACK
             if need <= 0:
                 continue
-            ends = self._with_range(low, high)
-            bound = np.maximum(*(worth(base)[:, None] - worth(end) for end in ends))
+            bound = np.maximum(*(worth(base)[:, None] - worth(end) for end in self._bounds))
             fewest = least_changes(np.maximum.accumulate(bound, axis=1), need)
             if fewest is None:
                 return Turn(None, None, (), labels)
             least = max(least, fewest)
-            best = self._enough(low, high, worth, kappa, fewest, best)
+            best = self._enough(worth, kappa, fewest, best)
         if best is None:
             return Turn(least, None, (), labels)
         return Turn(min(least, best[0]), best[0], self._changes(best[1], best[2]), labels)
 
-    def _enough(
-        self, low: Floats, high: Floats, worth: Callable[[Floats], Floats], kappa: float, fewest: int, best: Any
-    ) -> Any:
+    def _enough(self, worth: Callable[[Floats], Floats], kappa: float, fewest: int, best: Any) -> Any:
         """The fewest changes whose values turn the verdict, near those that the bound names."""
-        base = self._oriented()[0]
-        gains = [worth(base)[:, None] - worth(end) for end in (low, high)]
+        base, *ends = self._oriented
+        gains = [worth(base)[:, None] - worth(end) for end in ends]
         most = 4 * fewest + 50 if best is None else best[0] - 1
         if most < fewest:
             return best
@@ -357,9 +356,9 @@ class _Problem:
         def after(changes: int) -> tuple[int, Ints, Bools] | None:
             """The spending of so many changes, if it turns the verdict."""
             chosen = spending.by_query(changes)
-            own = [end[rows, np.minimum(chosen, end.shape[1] - 1)] for end in (low, high)]
-            upward = worth(own[1]) < worth(own[0])
-            values = np.where(chosen == 0, base, np.where(upward, own[1], own[0]))
+            low, high = (end[rows, np.minimum(chosen, end.shape[1] - 1)] for end in ends)
+            upward = worth(high) < worth(low)
+            values = np.where(chosen == 0, base, np.where(upward, high, low))
             turns = float(values.sum()) < kappa * math.sqrt(float((values**2).sum())) - _SLACK
             return (changes, chosen, upward) if turns else None
 
