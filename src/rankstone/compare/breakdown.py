@@ -14,11 +14,11 @@ from scipy.special import fdtrc
 
 from rankstone.align.alignment import Floats, Ints
 from rankstone.compare.caveats import FEW
-from rankstone.compare.differences import Difference, Experiment, within
+from rankstone.compare.differences import Difference, Experiment, adjusted_family, within
 from rankstone.compare.pairing import codes_of
 from rankstone.errors import InputError
 from rankstone.results.answer import Answer, Records, number, p_said, p_value, queries, signed, table_of
-from rankstone.statistics.corrections import adjust, step_down
+from rankstone.statistics.corrections import CORRECTIONS, adjust, step_down
 
 _SHOWN = 20  # queries of a printed table
 OTHER = "other"
@@ -209,9 +209,7 @@ def slices_of(data: Experiment, groups: Sequence[Hashable], wanted: Sequence[Dif
         codes = codes_of([label for label, counts in zip(labels, data.samples[of.metric].mask, strict=True) if counts])
         first, second = of._values
         differ[of.baseline, of.run, of.metric] = f_test(second - first, codes)
-    p = np.array([part.p for _, part in parts])
-    is_number = ~np.isnan(p)
-    p[is_number] = adjust(p[is_number], "bh")
+    p = adjusted_family(np.array([part.p for _, part in parts]), CORRECTIONS["bh"])
     slices = [
         Slice(group, adjusted=adjusted, **{name: getattr(part, name) for name in Slices._names[1:-1]})
         for (group, part), adjusted in zip(parts, p.tolist(), strict=True)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rankstone.compare.comparison import Comparison
-from rankstone.compare.differences import Difference, Experiment, decided
+from rankstone.compare.differences import Difference, Experiment, adjusted_family, decided
 from rankstone.compare.paper import Block, Paper
 from rankstone.compare.summary import split_convention
 from rankstone.errors import InputError
@@ -20,7 +20,7 @@ from rankstone.results.definition import Definitions, label_of, summarize
 from rankstone.results.schema import stamp
 from rankstone.statistics.anytime import confidence_sequence
 from rankstone.statistics.combination import COMBINATIONS, combine
-from rankstone.statistics.corrections import CORRECTIONS, adjusted
+from rankstone.statistics.corrections import CORRECTIONS
 from rankstone.statistics.paired import Fit
 
 T = TypeVar("T")
@@ -273,10 +273,7 @@ class CollectionsComparison(Comparison):
 
 def _adjusted(p: Sequence[float], decides: Sequence[bool], correction: str) -> list[float]:
     """p-values adjusted as one family; NaN where there is none, or no verdict."""
-    values, out = np.array(p), np.full(len(p), math.nan)
-    counted = np.array(decides, dtype=bool) & ~np.isnan(values)
-    out[counted] = adjusted(values[counted], CORRECTIONS[correction])
-    return out.tolist()
+    return adjusted_family(np.where(decides, p, math.nan), CORRECTIONS[correction]).tolist()
 
 
 def _equivalence(of: Difference, fit: Difference | Fit) -> float:

@@ -626,11 +626,16 @@ def _p(data: Experiment, row: PairedTest | Correction, paired: Mapping[str, Pair
 
 
 def _of_family(p: Mapping[str, Floats], correction: Correction) -> dict[str, Floats]:
-    """p-values by metric, adjusted as one family; NaN stays NaN."""
-    family = np.concatenate(list(p.values())) if p else np.zeros(0)
-    is_number = ~np.isnan(family)
-    family[is_number] = adjusted(family[is_number], correction)
+    """p-values by metric, adjusted as one family."""
+    family = adjusted_family(np.concatenate(list(p.values())) if p else np.zeros(0), correction)
     return dict(zip(p, family.reshape(len(p), -1), strict=True))
+
+
+def adjusted_family(p: Floats, correction: Correction) -> Floats:
+    """p-values adjusted as one family; NaN stays NaN."""
+    out, is_number = p.copy(), ~np.isnan(p)
+    out[is_number] = adjusted(p[is_number], correction)
+    return out
 
 
 def _p_within(data: Experiment, label: str, of: Fit) -> Floats:
