@@ -573,7 +573,7 @@ class CheckResult(Records[GateOutcome]):
         definitions = list(self._definitions.values())
         *defined, origin = summarize(definitions) if definitions else [f"rankstone {__version__}"]
         title = f"{self.verdict.upper()}: {', '.join(cells)}"
-        return Answer(table, title, [*self._notes(), origin], defined, "<<<<")
+        return Answer(table, title, [*self._notes(), origin], defined, "<<<<", heading=f"rankstone check: {title}")
 
     def _pin_rows(self) -> list[list[str]]:
         """A row per pin that does not hold, and one for all others."""
@@ -618,28 +618,6 @@ class CheckResult(Records[GateOutcome]):
             "notes": list(self._answer().notes),
             "definitions": {label: definition.to_dict() for label, definition in self._definitions.items()},
         }
-
-    def render(self, form: str = "table", *, verbose: bool = False, width: int | None = None) -> str:
-        """The printed table in another form.
-
-        Parameters
-        ----------
-        form : str, default "table"
-            "table" (plain text), "markdown" (for a pull request), "latex" or "html".
-        verbose : bool, default False
-            Include the definitions of all metrics.
-        width : int, optional
-            Width of the terminal, in characters.
-
-        Returns
-        -------
-        str
-        """
-        if form != "markdown":
-            return super().render(form, verbose=verbose, width=width)
-        answer = self._answer()
-        table = replace(answer, title="").render(form, verbose=verbose)
-        return f"**rankstone check: {answer.title}**\n\n{table}"
 
     def to_junit(self) -> str:
         """JUnit XML for build servers: one test case per gate, and per pinned query."""

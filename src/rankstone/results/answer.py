@@ -89,6 +89,7 @@ class Answer:
     tips: Mapping[str, str] = field(default_factory=dict)  # shown in a notebook on pointing at a row, by its first cell
     paper: PaperTable | None = None  # the table of a LaTeX document, where it is another one
     more: str = ""  # what shows the definitions, where they are left out
+    heading: str = ""  # in Markdown, for a pull request; empty: the title is the first note
 
     def render(self, form: str = "table", *, verbose: bool = False, width: int | None = None) -> str:
         """As `markdown`, `latex`, `html`, or the `table` that is printed; verbose: with definitions."""
@@ -96,6 +97,8 @@ class Answer:
         title = [self.title] if self.title else []
         if form == "html":
             return html_table(self)
+        if form == "markdown" and self.heading:
+            return f"**{self.heading}**\n\n{markdown_page(self.table, notes)}"
         if form == "markdown":
             return markdown_page(self.table, [*title, *notes])
         if form == "latex" and self.paper is not None:
