@@ -16,7 +16,7 @@ from rankstone.compare.paper import Block, Paper
 from rankstone.compare.summary import split_convention
 from rankstone.errors import InputError
 from rankstone.results.answer import Answer, Records, comparative, number, p_value, queries, signed
-from rankstone.results.definition import Definitions, label_of, summarize
+from rankstone.results.definition import label_of, summarize
 from rankstone.results.schema import stamp
 from rankstone.statistics.anytime import confidence_sequence
 from rankstone.statistics.combination import COMBINATIONS, combine
@@ -104,28 +104,13 @@ class CollectionsComparison(Comparison):
     _command = ""
 
     @property
-    def _first(self) -> Comparison:
-        return next(iter(self.collections.values()))
-
-    @property
-    def baseline(self) -> str | None:
-        """Name of the run that all others are compared with; None if all pairs are compared."""
-        return self._first.baseline
+    def _common(self) -> Experiment:
+        return next(iter(self.collections.values()))._experiment
 
     @property
     def runs(self) -> tuple[str, ...]:
         """Names of the runs of all collections."""
         return tuple(dict.fromkeys(name for comparison in self.collections.values() for name in comparison.runs))
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return self._first.metrics
-
-    @property
-    def definitions(self) -> Definitions:
-        """Definition of each metric, by its name."""
-        return self._first.definitions
 
     def __getitem__(self, key: str | tuple[str, ...]) -> Any:
         """The comparison of a collection, or a difference by collection, run (or two) and metric."""
@@ -200,7 +185,7 @@ class CollectionsComparison(Comparison):
 
     @cached_property
     def _summary(self) -> Answer:
-        data = self._first._experiment
+        data = self._common
         percent = f"{100 * data.rules.confidence:g} % interval"
         than = ["than"] * (self.baseline is None)
         table = [["metric", "run", *than, "collection", "mean", "difference", "verdict", percent, "p", "adjusted",
@@ -241,7 +226,7 @@ class CollectionsComparison(Comparison):
         return f"{CORRECTIONS[self.correction].words} over {over} comparisons of all collections"
 
     def _paper(self) -> Paper:
-        data = self._first._experiment
+        data = self._common
         blocks = []
         for name, comparison in self.collections.items():
             samples = comparison._experiment.samples

@@ -82,7 +82,7 @@ class Comparison(Records[Difference]):
     @property
     def baseline(self) -> str | None:
         """Name of the run that all others are compared with; None if all pairs are compared."""
-        return self._experiment.baseline
+        return self._common.baseline
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -92,12 +92,17 @@ class Comparison(Records[Difference]):
     @property
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics."""
-        return self._experiment.labels
+        return self._common.labels
 
     @property
     def definitions(self) -> Definitions:
         """Definition of each metric, by its name."""
-        return self._experiment.definitions
+        return self._common.definitions
+
+    @property
+    def _common(self) -> Experiment:
+        """What has the baseline, the metrics and their definitions; of several collections, the first one."""
+        return self._experiment
 
     # -- per query, per group, per run -----------------------------------------------------------------------
 
