@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from rankstone.compare.check import CheckResult, GateCase
+    from rankstone.compare.check import CheckResult
+    from rankstone.results.junit import JUnitCase
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,7 +58,7 @@ class GatesFile(pytest.File):
         names = ("candidate", "baseline", "truth")
         return {name: value for name in names if (value := self.config.getoption(f"--gates-{name}")) is not None}
 
-    def case(self, number: int) -> GateCase:
+    def case(self, number: int) -> JUnitCase:
         """The outcome of a test; the whole file is checked on first use."""
         from rankstone.compare.check import check
 
@@ -82,9 +83,9 @@ class GateItem(pytest.Item):
         """Fail or skip as the gate does."""
         assert isinstance(self.parent, GatesFile)
         case = self.parent.case(self._number)
-        if case.effect == "failed":
+        if case.outcome == "failure":
             raise GateError(case.details)
-        if case.effect != "passed":
+        if case.outcome:
             pytest.skip(case.details)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

@@ -278,6 +278,8 @@ def test_runs_on_different_queries():
         comparison.queries("rr")
     with pytest.raises(TypeError, match="before= goes with independent=True"):
         rs.compare(truth, runs, "rr", before=past)
+    with pytest.raises(ValueError, match="baseline='' is none of the runs"):
+        rs.compare(truth, halves, "rr", independent=True, baseline="")
     with pytest.raises(ValueError, match="independent=True compares two runs; there are 3"):
         rs.compare(truth, runs, "rr", independent=True)
 

@@ -116,6 +116,7 @@ def test_printed_and_plain():
     ("call", "words"),
     [
         (lambda: rs.judge_next(None, {"a": RUNS["old"]}), "one run only, 'a'"),
+        (lambda: rs.judge_next(None, {"a": RUNS["old"]}, baseline="a"), "one run only, 'a'"),
         (lambda: rs.judge_next(None, RUNS, baseline="x"), "baseline='x' is none of the runs"),
         (lambda: rs.judge_next(None, RUNS, n=0), "n=0 is not above 0"),
         (lambda: rs.judge_next(None, RUNS, error=0), "error=0 is not between 0 and 1"),

@@ -80,10 +80,9 @@ class Verification(Readable):
 
     def _answer(self) -> Answer:
         title = f"{'PASSED' if self.passed else 'FAILED'}: {self.path}, a {self.kind}"
-        rows = [["verdict", "finding"], *(["failed", finding] for finding in self.findings)]
+        rows = [] if self.passed else [["verdict", "finding"], *(["failed", finding] for finding in self.findings)]
         note = f"{self.compared:,} values compared" if self.compared else "not computed again"
-        return Answer(rows if self.findings else [], title, [f"{note}: {self.command}" if self.command else note], (),
-                      "<<")  # fmt: skip
+        return Answer(rows, title, [f"{note}: {self.command}" if self.command else note], align="<<")
 
 
 def verify(path: Path, truth: Truth | None = None, run: Run | None = None) -> Verification:
@@ -132,10 +131,10 @@ def verify(path: Path, truth: Truth | None = None, run: Run | None = None) -> Ve
         raise InputError(f"{name} does not say how it was computed: its data or options were in memory{with_data}")
     folder, findings = _folder(name, record["files"]), []
     for file, digest in record["files"].items():
-        there = os.path.join(folder, file)
-        if not os.path.exists(there):
+        path_now = os.path.join(folder, file)
+        if not os.path.exists(path_now):
             findings.append(f"{file} is missing")
-        elif (now := file_digest(there)) != digest:
+        elif (now := file_digest(path_now)) != digest:
             findings.append(f"{file} has changed: its digest is {now}, was {digest}")
     fresh: dict[str, Any] = {}
     if not any(finding.endswith(" is missing") for finding in findings):
@@ -152,16 +151,13 @@ def _verification(
     for library, now in (("rankstone", __version__), ("numpy", np.__version__)):
         others = {of.get(library) for of in every} - {now}
         findings += [f"{library} is {now}, was {before}" for before in sorted(map(str, others))]
-    compared, different = 0, 0
-    for where, before, after in _pairs(saved, fresh, "") if fresh else ():
-        compared += 1
-        if not _same(before, after):
-            different += 1
-            if different <= _SHOWN:
-                findings.append(f"{where} is {_text(before)}, computed again {_text(after)}")
-    if different > _SHOWN:
-        findings.append(f"and {different - _SHOWN:,} more values differ")
-    return Verification(name, kind, command, findings, compared)
+    pairs = list(_pairs(saved, fresh, "")) if fresh else []
+    different = [(where, *pair) for where, *pair in pairs if not _same(*pair)]
+    findings += [f"{where} is {_text(before)}, computed again {_text(after)}"
+                 for where, before, after in different[:_SHOWN]]  # fmt: skip
+    if len(different) > _SHOWN:
+        findings.append(f"and {len(different) - _SHOWN:,} more values differ")
+    return Verification(name, kind, command, findings, len(pairs))
 
 
 def _load(name: str) -> dict[str, Any]:
@@ -173,8 +169,7 @@ def _load(name: str) -> dict[str, Any]:
         else:
             page = _PAGE.search(words := bytes(text.view()).decode())
             saved = json.loads(html.unescape(page[1]) if page else words)
-        known = [f"rankstone {kind}" for kind in ("result", "comparison", "check")]
-        if saved["format"] in known:
+        if saved["format"] in ("rankstone result", "rankstone comparison", "rankstone check"):
             return dict(saved)
     except (ValueError, KeyError, TypeError):
         pass
@@ -183,8 +178,8 @@ def _load(name: str) -> dict[str, Any]:
 
 def _folder(name: str, files: Mapping[str, str]) -> str:
     """The folder that the paths of the files are relative to: this one, or that of the saved file or one around it."""
-    own = os.path.dirname(os.path.abspath(name))
-    folders = [os.getcwd(), own, os.path.dirname(own)]
+    saved_in = os.path.dirname(os.path.abspath(name))
+    folders = [os.getcwd(), saved_in, os.path.dirname(saved_in)]
     return max(folders, key=lambda folder: sum(os.path.exists(os.path.join(folder, file)) for file in files))
 
 

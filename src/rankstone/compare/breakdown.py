@@ -4,41 +4,24 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy.special import fdtrc
 
 from rankstone.align.alignment import Floats, Ints
 from rankstone.compare.caveats import FEW
-from rankstone.compare.differences import Difference, Experiment, within
+from rankstone.compare.differences import Difference, Experiment, adjusted_family, within
 from rankstone.compare.pairing import codes_of
 from rankstone.errors import InputError
-from rankstone.results.answer import Answer, Readable, number, p_said, p_value, queries, signed, table_of
-from rankstone.statistics.corrections import adjust, step_down
+from rankstone.results.answer import Answer, Records, number, p_said, p_value, queries, signed, table_of
+from rankstone.statistics.corrections import CORRECTIONS, adjust, step_down
 
-T = TypeVar("T")
 _SHOWN = 20  # queries of a printed table
 OTHER = "other"
-
-
-class Records(Readable, Generic[T]):
-    """A result that consists of records; iterating yields them."""
-
-    _records: tuple[T, ...]
-    _names: Sequence[str]  # fields that are columns
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._records)
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def _columns(self) -> dict[str, Any]:
-        return {name: [getattr(record, name) for record in self] for name in self._names}
 
 
 # -- queries -------------------------------------------------------------------------------------------------
@@ -226,9 +209,7 @@ def slices_of(data: Experiment, groups: Sequence[Hashable], wanted: Sequence[Dif
         codes = codes_of([label for label, counts in zip(labels, data.samples[of.metric].mask, strict=True) if counts])
         first, second = of._values
         differ[of.baseline, of.run, of.metric] = f_test(second - first, codes)
-    p = np.array([part.p for _, part in parts])
-    is_number = ~np.isnan(p)
-    p[is_number] = adjust(p[is_number], "bh")
+    p = adjusted_family(np.array([part.p for _, part in parts]), CORRECTIONS["bh"])
     slices = [
         Slice(group, adjusted=adjusted, **{name: getattr(part, name) for name in Slices._names[1:-1]})
         for (group, part), adjusted in zip(parts, p.tolist(), strict=True)

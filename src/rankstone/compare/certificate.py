@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,8 +13,8 @@ from scipy.special import stdtrit
 
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints, Relevance
 from rankstone.compare.label_changes import Extremes, LabelledPair, least_changes, spend
-from rankstone.data.arrow import as_numpy, concatenated, encoded, plain_ids, take
-from rankstone.data.columns import ColumnPair, Columns, columns
+from rankstone.data.arrow import concatenated, encoded, plain_ids, take
+from rankstone.data.columns import ColumnPair, Columns, columns, grades_of
 from rankstone.data.files import all_same_ids
 from rankstone.data.tables import as_columns
 from rankstone.errors import Advice, Hint, InputError
@@ -109,14 +109,12 @@ class Certificate(Readable):
     @property
     def sentence(self) -> str:
         """The certificate in a sentence."""
-        turn = next(iter(self.judged))
+        turn, judged = next(iter(self.judged.items()))
+        unjudged = self.unjudged[turn]
         what = {"verdict": f"the verdict ({self.verdict})", "sign": "the sign"}[turn]
-        parts = [self.judged[turn].said("judgements") + " are wrong" * (self.judged[turn].at_least is not None)]
-        if self.unjudged[turn].of:
-            parts.append(
-                self.unjudged[turn].said("unjudged items")
-                + " are relevant" * (self.unjudged[turn].at_least is not None)
-            )
+        parts = [judged.said("judgements") + " are wrong" * (judged.at_least is not None)]
+        if unjudged.of:
+            parts.append(unjudged.said("unjudged items") + " are relevant" * (unjudged.at_least is not None))
         return f"{what} holds unless {', or '.join(parts)}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -127,37 +125,26 @@ class Certificate(Readable):
                  for side in ("judged", "unjudged")}  # fmt: skip
         return {**names, "change": self.change, **turns}
 
-    def _labels(self) -> Sequence[LabelChange]:
-        return next(iter(self.judged.values())).changes
-
-    def _columns(self) -> Mapping[str, Sequence[Any]]:
-        return {name: [getattr(row, name) for row in self._labels()] for name in LabelChange._fields}
+    def _columns(self) -> dict[str, list[Any]]:
+        labels = next(iter(self.judged.values())).changes
+        return {name: [getattr(row, name) for row in labels] for name in LabelChange._fields}
 
     def _answer(self) -> Answer:
-        rows = self._labels()[:20]
-        named = {"query": [row.query for row in rows], "item": [row.item for row in rows]}
-        named |= {"grade": [f"{row.grade:g}" for row in rows], "to": [f"{row.to:g}" for row in rows]}
-        named |= {"change": [float(row.change) for row in rows]}
+        columns = {name: column[:20] for name, column in self._columns().items()}
+        for name in ("grade", "to"):
+            columns[name] = [f"{grade:g}" for grade in columns[name]]
         step = {"step": "a grade is off by one step", "flip": "relevant or not is the other way round"}[self.change]
         notes = [f"a judgement is wrong where {step}; labels to check first"]
         for side, what in (("judged", "judgements"), ("unjudged", "unjudged items")):
             notes += [f"{name}: {turn.said(what)}{'' if turn.exact else ', a bound'}"
                       for name, turn in getattr(self, side).items() if turn.of]  # fmt: skip
         of = self._of
-        return Answer(table_of(named), title=f"{of.run} vs. {of.baseline} on {of.metric}: {self.sentence}", notes=notes)
+        return Answer(
+            table_of(columns), title=f"{of.run} vs. {of.baseline} on {of.metric}: {self.sentence}", notes=notes
+        )
 
 
 # -- the labels ------------------------------------------------------------------------------------------------------
-
-
-def _steps(scale: Floats) -> Callable[[float], list[float]]:
-    """The grades next to one."""
-    return lambda grade: [float(to) for to in (grade - 1, grade + 1) if scale[0] <= to <= scale[-1]]
-
-
-def _flips(rule: Relevance, relevant: float) -> Callable[[float], list[float]]:
-    """Not relevant, or relevant."""
-    return lambda grade: [0.0 if _reaches(rule, grade) else relevant]
 
 
 def _reaches(rule: Relevance, grade: float) -> bool:
@@ -213,10 +200,13 @@ def with_all_labels(
         raise InputError("labels can be changed in truths without subtopics and weights")
     aligned, items, unjudged, queries = _aligned(plan, truth, runs, every_query)
     rule, top = plan.relevance, max(float(aligned[0].truth_grades.max(initial=1.0)), 1.0)
-    relevant = next((grade for grade in np.arange(1.0, top + 1) if _reaches(rule, float(grade))), top)
-    targets = {"step": _steps(np.array([0.0, top])), "flip": _flips(rule, float(relevant))}[change]
-    pair = LabelledPair(plan, aligned[0], aligned[1], unjudged, targets)
-    return AllLabels(pair, queries, items, float(relevant))
+    relevant = float(next((grade for grade in np.arange(1.0, top + 1) if _reaches(rule, float(grade))), top))
+    targets: dict[str, Callable[[float], list[float]]] = {
+        "step": lambda grade: [to for to in (grade - 1, grade + 1) if 0 <= to <= top],
+        "flip": lambda grade: [0.0 if _reaches(rule, grade) else relevant],
+    }
+    pair = LabelledPair(plan, aligned[0], aligned[1], unjudged, targets[change])
+    return AllLabels(pair, queries, items, relevant)
 
 
 def _aligned(
@@ -224,21 +214,18 @@ def _aligned(
 ) -> tuple[list[Alignment], Any, Bools, Sequence[Any]]:
     """Both runs aligned with the truth and all unjudged items that they return, which have grade 0."""
     if any(side.path for side in (truth, *runs)):  # ids of files are strings
-        judgements, *lists = all_same_ids(truth, list(runs))
-        truth, runs = as_columns(judgements, "truth"), [as_columns(run, "run") for run in lists]
+        truth, *runs = all_same_ids(truth, runs)
     sides = [truth, *runs]
     queries, query = encoded(concatenated([side.query for side in sides]))
     items, item = encoded(concatenated([side.item for side in sides]))
     pairs = query * len(items) + item
     judged = pairs[: len(truth.query)]
-    known_queries = np.unique(query[: len(judged)])
     returned = np.unique(pairs[len(judged) :])
-    wanted = every_query | np.isin(returned // len(items), known_queries)
-    fresh = returned[wanted & ~np.isin(returned, judged)]
-    grade = np.ones(len(judged)) if truth.grade is None else np.asarray(as_numpy(truth.grade), dtype=float)
+    has_query = every_query | np.isin(returned // len(items), query[: len(judged)])
+    fresh = returned[has_query & ~np.isin(returned, judged)]
     every = np.concatenate((judged, fresh))
     order = np.argsort(every // len(items), kind="stable")
-    every, grades = every[order], np.concatenate((grade, np.zeros(len(fresh))))[order]
+    every, grades = every[order], np.concatenate((grades_of(truth), np.zeros(len(fresh))))[order]
     extended = columns(query=take(queries, every // len(items)), item=take(items, every % len(items)), grade=grades)
     out = []
     for run in runs:
@@ -248,8 +235,7 @@ def _aligned(
                 "the truth has an item twice, or grades that are no numbers, so its labels cannot be changed"
             )
         out.append(aligned)
-    names = list(out[0].queries)
-    return [each.ranked for each in out], take(items, every % len(items)), (order >= len(judged)), names
+    return [each.ranked for each in out], extended.item, order >= len(judged), list(out[0].queries)
 
 
 # -- the least number of changes ---------------------------------------------------------------------------------------
@@ -264,14 +250,14 @@ def certificate_of(of: Difference, change: str) -> Certificate:
     values = np.asarray(of._values[1] - of._values[0])
     if not math.isclose(float(pair.base.sum()), float(values.sum()), abs_tol=1e-6):
         raise InputError(f"{of.metric} reads more than grades, such as which items are judged: there is no certificate")
-    turns = ["verdict"] if _is_student(of) else []
+    turns = ("verdict", "sign") if _is_student(of) else ("sign",)
     sides: dict[bool, dict[str, Turn]] = {}
     for unjudged in (False, True):
         ends = pair.extremes(unjudged, labels.relevant)
         if np.isnan(ends.low).any() or np.isnan(ends.high).any():
             raise InputError(f"{of.metric}: which queries count depends on the grades; choose undefined=0")
         problem = _Problem(of, labels, ends, unjudged, len(values))
-        sides[unjudged] = {name: problem.turn(name) for name in (*turns, "sign")}
+        sides[unjudged] = {name: problem.turn(name) for name in turns}
     return Certificate(of, change, sides[False], sides[True])
 
 
@@ -296,25 +282,24 @@ class _Problem:
     def turn(self, name: str) -> Turn:
         """The least number of changes."""
         labels = int((self.labels.pair.unjudged == self.unjudged).sum())
-        if not self._total:
+        if abs(self.labels.pair.base.sum()) <= _SLACK:
             return Turn(0, 0, (), labels)
         return {"sign": self._sign, "verdict": self._verdict}[name](labels)
 
     @property
     def _up(self) -> bool:
-        return self._total > 0
+        return bool(self.labels.pair.base.sum() > 0)
 
-    @property
-    def _total(self) -> float:
-        return float(self.labels.pair.base.sum()) if abs(self.labels.pair.base.sum()) > _SLACK else 0.0
-
+    @cached_property
     def _oriented(self) -> tuple[Floats, Floats, Floats]:
         """The differences, their lowest and their highest values by number of changes, of a positive sum."""
         base, low, high = self.labels.pair.base, self.ends.low, self.ends.high
         return (base, low, high) if self._up else (-base, -high, -low)
 
-    def _with_range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """With one column more, for any larger number of changes: the bounds of the metric."""
+    @cached_property
+    def _bounds(self) -> tuple[Floats, Floats]:
+        """Lowest and highest values, with a column more for any larger number of changes: the metric's bounds."""
+        _, low, high = self._oriented
         if self.ends.complete:
             return low, high
         if self.ends.bounds is not None:
@@ -325,13 +310,10 @@ class _Problem:
         return np.column_stack([low, np.full(len(low), -wide)]), np.column_stack([high, np.full(len(high), wide)])
 
     def _sign(self, labels: int) -> Turn:
-        base, low, high = self._oriented()
+        base, low, _ = self._oriented
         need = float(base.sum()) - _SLACK
-        bound, _ = self._with_range(low, high)
-        least = least_changes(base[:, None] - bound, need)
-        if least is None:
-            return Turn(None, None, (), labels)
-        most = least_changes(base[:, None] - low, need)
+        least = least_changes(base[:, None] - self._bounds[0], need)
+        most = None if least is None else least_changes(base[:, None] - low, need)
         if most is None:
             return Turn(least, None, (), labels)
         chosen = spend(base[:, None] - low, most).by_query(most)
@@ -339,7 +321,7 @@ class _Problem:
 
     def _verdict(self, labels: int) -> Turn:
         """The verdict holds while the sum is at least kappa times the root of the sum of squares."""
-        base, low, high = self._oriented()
+        base = self._oriented[0]
         rules, n = self.of._experiment.rules, self.queries
         share = self.of.p / self.of.adjusted if self.of._experiment.is_adjusted and self.of.adjusted else 1.0
         t = float(stdtrit(n - 1, 1 - rules.level * share / 2))
@@ -352,23 +334,20 @@ class _Problem:
             need = float(worth(base).sum()) - kappa * root / 2 + _SLACK
             if need <= 0:
                 continue
-            ends = self._with_range(low, high)
-            bound = np.maximum(*(worth(base)[:, None] - worth(end) for end in ends))
+            bound = np.maximum(*(worth(base)[:, None] - worth(end) for end in self._bounds))
             fewest = least_changes(np.maximum.accumulate(bound, axis=1), need)
             if fewest is None:
                 return Turn(None, None, (), labels)
             least = max(least, fewest)
-            best = self._enough(low, high, worth, kappa, fewest, best)
+            best = self._enough(worth, kappa, fewest, best)
         if best is None:
             return Turn(least, None, (), labels)
         return Turn(min(least, best[0]), best[0], self._changes(best[1], best[2]), labels)
 
-    def _enough(
-        self, low: Floats, high: Floats, worth: Callable[[Floats], Floats], kappa: float, fewest: int, best: Any
-    ) -> Any:
+    def _enough(self, worth: Callable[[Floats], Floats], kappa: float, fewest: int, best: Any) -> Any:
         """The fewest changes whose values turn the verdict, near those that the bound names."""
-        base = self._oriented()[0]
-        gains = [worth(base)[:, None] - worth(end) for end in (low, high)]
+        base, *ends = self._oriented
+        gains = [worth(base)[:, None] - worth(end) for end in ends]
         most = 4 * fewest + 50 if best is None else best[0] - 1
         if most < fewest:
             return best
@@ -377,9 +356,9 @@ class _Problem:
         def after(changes: int) -> tuple[int, Ints, Bools] | None:
             """The spending of so many changes, if it turns the verdict."""
             chosen = spending.by_query(changes)
-            own = [end[rows, np.minimum(chosen, end.shape[1] - 1)] for end in (low, high)]
-            upward = worth(own[1]) < worth(own[0])
-            values = np.where(chosen == 0, base, np.where(upward, own[1], own[0]))
+            low, high = (end[rows, np.minimum(chosen, end.shape[1] - 1)] for end in ends)
+            upward = worth(high) < worth(low)
+            values = np.where(chosen == 0, base, np.where(upward, high, low))
             turns = float(values.sum()) < kappa * math.sqrt(float((values**2).sum())) - _SLACK
             return (changes, chosen, upward) if turns else None
 

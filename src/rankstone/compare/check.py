@@ -8,11 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.compare.breakdown import Records
 from rankstone.compare.caveats import Caveat, general_caveats
 from rankstone.compare.compare import InputOrigin, compare
 from rankstone.compare.comparison import Comparison
@@ -27,7 +26,7 @@ from rankstone.evaluate.result_file import is_result, read_result
 from rankstone.evaluate.variants import VariantComparison
 from rankstone.evaluate.windows import WindowResult
 from rankstone.metrics.registry import parse_one
-from rankstone.results.answer import Answer, number, signed
+from rankstone.results.answer import Answer, Records, number, one_line, signed
 from rankstone.results.definition import groups_in_order, summarize
 from rankstone.results.junit import JUnitCase, junit
 from rankstone.results.result import Result
@@ -182,7 +181,12 @@ def one_sided(of: Difference, margin: float) -> tuple[float, float]:
     """p-values of the one-sided tests that a run is not worse by more than a margin, and that it is."""
     if of.difference == 0 and of.error == 0:
         return 0.0, 1.0  # equal on every query
-    return (of.below(margin), of.above(margin)) if of.direction < 0 else (of.above(-margin), of.below(-margin))
+    return _sides(of, margin, of.direction)
+
+
+def _sides(of: Any, margin: float, direction: int) -> tuple[Any, Any]:
+    """p-values of the same tests, of a difference or of its fit."""
+    return (of.below(margin), of.above(margin)) if direction < 0 else (of.above(-margin), of.below(-margin))
 
 
 def verdict_of(passed: float, failed: float, confidence: float) -> str:
@@ -197,10 +201,10 @@ def not_worse(of: Difference, margin: float, confidence: float) -> tuple[str, fl
     The sample size (80 % power) is None if the verdict is conclusive, or if no number of queries suffices.
     """
     verdict = verdict_of(*one_sided(of, margin), confidence)
-    needed = None
+    sample_size = None
     if verdict == INCONCLUSIVE and margin and of.error and not of.is_anytime:
-        needed = of.sample_size(margin if of.direction < 0 else -margin, one_sided=True)
-    return verdict, *of.bounds_at(confidence), needed
+        sample_size = of.sample_size(margin if of.direction < 0 else -margin, one_sided=True)
+    return verdict, *of.bounds_at(confidence), sample_size
 
 
 @dataclass(frozen=True)
@@ -282,7 +286,9 @@ class GateOutcome:
             tested = [group for group in self.groups if group.verdict]
             count = sum(group.verdict == PASSED for group in tested)
             worst = min(tested, key=lambda group: _VERDICTS.index(group.verdict), default=None)
-            example = "" if worst is None or worst.verdict == PASSED else f"; {_line(worst.group)}: {_numbers(worst)}"
+            example = ""
+            if worst is not None and worst.verdict != PASSED:
+                example = f"; {one_line(worst.group)}: {_numbers(worst)}"
             return f"{count} of {len(tested)} groups passed{example}"
         if math.isnan(self.low):
             return f"{len(self.lost):,} of {self.queries:,} queries"
@@ -308,14 +314,14 @@ class GateOutcome:
                 )
             lines.append(f"inconclusive: {reason}")
         if self.lost and self.verdict != PASSED:
-            worst = ", ".join(f"{_line(query)} {signed(change)}" for query, change in self.lost[:_LISTED])
+            worst = ", ".join(f"{one_line(query)} {signed(change)}" for query, change in self.lost[:_LISTED])
             lines.append(f"largest losses: {worst}")
         missed = [group for group in self.groups if group.verdict in (FAILED, INCONCLUSIVE)]
-        lines += [f"{_line(group.group)} ({group.queries:,} queries): {group.verdict}; {_numbers(group)}"
+        lines += [f"{one_line(group.group)} ({group.queries:,} queries): {group.verdict}; {_numbers(group)}"
                   for group in sorted(missed, key=lambda group: _VERDICTS.index(group.verdict))[:_MANY]]  # fmt: skip
         if len(missed) > _MANY:
             lines.append(f"and {len(missed) - _MANY:,} more groups")
-        small = [f"{_line(group.group)} ({group.queries:,})" for group in self.groups if not group.verdict]
+        small = [f"{one_line(group.group)} ({group.queries:,})" for group in self.groups if not group.verdict]
         if small:
             more = f" and {len(small) - _LISTED:,} more" if len(small) > _LISTED else ""
             lines.append(f"too few queries to test: {', '.join(small[:_LISTED])}{more}")
@@ -341,11 +347,6 @@ def _numbers(of: GateOutcome | GroupOutcome) -> str:
     return f"{number(of.baseline)} to {number(of.candidate)}: {signed(of.difference)}{ends}"
 
 
-def _line(name: object) -> str:
-    """A name without line breaks and control characters."""
-    return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", str(name))
-
-
 @dataclass(frozen=True)
 class _Checker:
     """Evaluates the gates of one candidate."""
@@ -366,8 +367,6 @@ class _Checker:
 
     def _of_mean(self, gate: Gate) -> GateOutcome:
         mean, label = self.candidate[gate.metric], gate.metric
-        limit = float(gate.at_least if gate.at_least is not None else gate.at_most)  # type: ignore[arg-type]
-        verdict = _met(gate, mean)
         clusters = self._groups(self.options.clusters, self.candidate.queries, "clusters")
         try:
             low, high, *_ = self.candidate.interval(label, self.options.confidence, clusters=clusters)
@@ -376,10 +375,7 @@ class _Checker:
         compared = self.comparison is not None and label in self.comparison.metrics
         before = self.comparison["candidate", label].first if compared else math.nan  # type: ignore[index]
         counted = int((~np.isnan(self.candidate.per_query[label])).sum())
-        return GateOutcome(
-            label, gate.rule, verdict, gate.severity, before, mean, mean - before, float(low), float(high), limit,
-            counted, is_mean=True,
-        )  # fmt: skip
+        return _of_limit(gate, (before, mean, mean - before), (float(low), float(high)), counted)
 
     def _groups(self, by: Any, queries: Sequence[Any], key: str) -> list[Hashable] | None:
         """The group of each query."""
@@ -393,8 +389,8 @@ class _Checker:
 
     def _not_worse(self, gate: Gate, of: Difference) -> GateOutcome:
         margin = gate.margin(of.first)
-        verdict, low, high, needed = not_worse(of, margin, self.options.confidence)
-        return _outcome(gate, of, verdict, margin, low, high, sample_size=needed)
+        verdict, *interval, sample_size = not_worse(of, margin, self.options.confidence)
+        return _outcome(gate, of, verdict, margin, *interval, sample_size=sample_size)
 
     def _of_lost(self, gate: Gate, comparison: Comparison, of: Difference) -> GateOutcome:
         changes = comparison.queries("candidate", gate.metric)
@@ -434,10 +430,23 @@ class _Checker:
 def _outcome(
     gate: Gate, of: Difference, verdict: str, limit: float, low: float, high: float, **more: Any
 ) -> GateOutcome:
+    """The outcome of a gate that compares."""
     return GateOutcome(
         gate.metric, gate.rule, verdict, gate.severity, of.first, of.second, of.difference, low, high, limit,
         of.queries, caveats=of.caveats, **more,
     )  # fmt: skip
+
+
+def _of_limit(
+    gate: Gate, means: tuple[float, float, float], interval: tuple[float, float], count: int, **more: Any
+) -> GateOutcome:
+    """The outcome of a gate on a mean; means: of the baseline, of the candidate, and their difference."""
+    mean, close = means[1], _CLOSE * max(abs(gate.limit), 1.0)
+    is_met = mean >= gate.limit - close if gate.at_least is not None else mean <= gate.limit + close
+    verdict = INCONCLUSIVE if math.isnan(mean) else PASSED if is_met else FAILED
+    return GateOutcome(
+        gate.metric, gate.rule, verdict, gate.severity, *means, *interval, gate.limit, count, is_mean=True, **more
+    )
 
 
 # -- of served lists -----------------------------------------------------------------------------------------
@@ -456,35 +465,21 @@ def _of_window(gate: Gate, options: Gates) -> GateOutcome:
         if gate.compares:
             raise GatesError(f"{gate.metric} {gate.rule}: compares; give candidate=window.compare('A', 'B')")
         of = candidate[gate.metric]
-        return GateOutcome(
-            gate.metric, gate.rule, _met(gate, of.mean), gate.severity, math.nan, of.mean, math.nan, of.low, of.high,
-            float(gate.at_least if gate.at_least is not None else gate.at_most), of.lists, is_mean=True,  # type: ignore[arg-type]
-        )  # fmt: skip
+        return _of_limit(gate, (math.nan, of.mean, math.nan), (of.low, of.high), of.lists)
     pair = candidate[gate.metric]
-    count, numbers = pair.first_units + pair.second_units, (pair.first, pair.second, pair.difference)
+    count, means = pair.first_units + pair.second_units, (pair.first, pair.second, pair.difference)
     caveats = tuple(Caveat("variants", sentence) for sentence in candidate.caveats)
     if not gate.compares:
-        limit = float(gate.at_least if gate.at_least is not None else gate.at_most)  # type: ignore[arg-type]
-        return GateOutcome(gate.metric, gate.rule, _met(gate, pair.second), gate.severity, *numbers, math.nan, math.nan,
-                           limit, count, caveats=caveats, is_mean=True)  # fmt: skip
+        return _of_limit(gate, means, (math.nan, math.nan), count, caveats=caveats)
     margin, fit = gate.margin(pair.first), candidate.fit(gate.metric)
     verdict, low, high = INCONCLUSIVE, math.nan, math.nan
     if fit is not None:
-        lower = parse_one(gate.metric).declaration.better == "lower"
-        sides = (fit.below(margin), fit.above(margin)) if lower else (fit.above(-margin), fit.below(-margin))
-        verdict = verdict_of(float(sides[0]), float(sides[1]), options.confidence)
+        passed, failed = _sides(fit, margin, parse_one(gate.metric).declaration.direction)
+        verdict = verdict_of(float(passed), float(failed), options.confidence)
         low, high = map(float, fit.bounds(options.confidence))
     return GateOutcome(
-        gate.metric, gate.rule, verdict, gate.severity, *numbers, low, high, margin, count, caveats=caveats
+        gate.metric, gate.rule, verdict, gate.severity, *means, low, high, margin, count, caveats=caveats
     )
-
-
-def _met(gate: Gate, mean: float) -> str:
-    """Whether a mean is on the right side of a limit."""
-    limit = float(gate.at_least if gate.at_least is not None else gate.at_most)  # type: ignore[arg-type]
-    close = _CLOSE * max(abs(limit), 1.0)
-    is_met = mean >= limit - close if gate.at_least is not None else mean <= limit + close
-    return INCONCLUSIVE if math.isnan(mean) else PASSED if is_met else FAILED
 
 
 # -- all of them ---------------------------------------------------------------------------------------------
@@ -566,7 +561,7 @@ class CheckResult(Records[GateOutcome]):
     def _answer(self) -> Answer:
         """A row per gate, and details under the table."""
         table = [["verdict", "metric", "gate", "result"], *(
-            [f"{outcome.verdict}{' (warning)' * outcome.only_warns}", outcome.metric, _line(outcome.rule),
+            [f"{outcome.verdict}{' (warning)' * outcome.only_warns}", outcome.metric, one_line(outcome.rule),
              outcome.summary]
             for outcome in self
         ), *self._pin_rows()]  # fmt: skip
@@ -575,14 +570,15 @@ class CheckResult(Records[GateOutcome]):
         cells = [f"{counts[verdict]} {verdict}" for verdict in reversed(_VERDICTS) if counts[verdict]]
         if warned := sum(outcome.only_warns for outcome in every):
             cells.append(f"{warned} warning{'s' * (warned != 1)}")
-        *defined, origin = summarize(list(self._definitions.values())) if self._definitions else [_origin()]
+        definitions = list(self._definitions.values())
+        *defined, origin = summarize(definitions) if definitions else [f"rankstone {__version__}"]
         title = f"{self.verdict.upper()}: {', '.join(cells)}"
-        return Answer(table, title, [*self._notes(), origin], defined, "<<<<")
+        return Answer(table, title, [*self._notes(), origin], defined, "<<<<", heading=f"rankstone check: {title}")
 
     def _pin_rows(self) -> list[list[str]]:
         """A row per pin that does not hold, and one for all others."""
         broken = [pin for pin in self.pins if pin.verdict != PASSED]
-        rows = [[f"{pin.verdict}{' (warning)' * pin.only_warns}", "pin", _line(pin.rule), _line(pin.sentence)]
+        rows = [[f"{pin.verdict}{' (warning)' * pin.only_warns}", "pin", one_line(pin.rule), one_line(pin.sentence)]
                 for pin in broken[:_PINS]]  # fmt: skip
         if len(broken) > _PINS:
             rows.append([FAILED, "pin", f"{len(broken) - _PINS:,} more", "in the JSON and JUnit files"])
@@ -623,46 +619,19 @@ class CheckResult(Records[GateOutcome]):
             "definitions": {label: definition.to_dict() for label, definition in self._definitions.items()},
         }
 
-    def render(self, form: str = "table", *, verbose: bool = False, width: int | None = None) -> str:
-        """The printed table in another form.
-
-        Parameters
-        ----------
-        form : str, default "table"
-            "table" (plain text), "markdown" (for a pull request), "latex" or "html".
-        verbose : bool, default False
-            Include the definitions of all metrics.
-        width : int, optional
-            Width of the terminal, in characters.
-
-        Returns
-        -------
-        str
-        """
-        if form != "markdown":
-            return super().render(form, verbose=verbose, width=width)
-        answer = self._answer()
-        table = replace(answer, title="").render(form, verbose=verbose)
-        return f"**rankstone check: {answer.title}**\n\n{table}"
-
     def to_junit(self) -> str:
         """JUnit XML for build servers: one test case per gate, and per pinned query."""
-        outcomes = {PASSED: "", FAILED: "failure", INCONCLUSIVE: "skipped"}
-        cases = self.cases()
-        return junit(
-            "rankstone check",
-            [JUnitCase(*case[:3], outcomes[case.effect], case.details.partition("\n")[0]) for case in cases],
-        )
+        return junit("rankstone check", self.cases())
 
-    def cases(self) -> list[GateCase]:
-        """Each gate and each pinned query as a test case."""
-        effects = [FAILED if self._effect(one) == FAILED else INCONCLUSIVE if one.verdict != PASSED else PASSED
-                   for one in (*self, *self.pins)]  # fmt: skip
-        gates = ((f"{gate.metric} {gate.rule}", "\n".join([gate.sentence, *gate.notes])) for gate in self)
-        pins = ((f"{pin.query}: {pin.rule}", pin.sentence) for pin in self.pins)
-        kinds = ["gates"] * len(self) + ["pins"] * len(self.pins)
-        texts = [*gates, *pins]
-        return [GateCase(kind, *text, effect) for kind, text, effect in zip(kinds, texts, effects, strict=True)]
+    def cases(self) -> list[JUnitCase]:
+        """Each gate and each pinned query as a test case; what decides nothing is skipped: a warning, for example."""
+        texts = [("gates", f"{gate.metric} {gate.rule}", "\n".join([gate.sentence, *gate.notes])) for gate in self]
+        texts += [("pins", f"{pin.query}: {pin.rule}", pin.sentence) for pin in self.pins]
+        cases = []
+        for outcome, text in zip((*self, *self.pins), texts, strict=True):
+            effect = "failure" if self._effect(outcome) == FAILED else "skipped" if outcome.verdict != PASSED else ""
+            cases.append(JUnitCase(*text, effect, text[2].partition("\n")[0]))
+        return cases
 
     def to_github(self, path: str | None = None) -> str:
         """Workflow commands of GitHub, which annotate a pull request: one per gate and pin that does not pass.
@@ -679,39 +648,13 @@ class CheckResult(Records[GateOutcome]):
         """
         where = "" if path is None else f"file={_command_text(path, True)},"
         return "\n".join(
-            f"::{'error' if case.effect == FAILED else 'warning'} {where}title={_command_text(case.name, True)}::"
+            f"::{'error' if case.outcome == 'failure' else 'warning'} {where}title={_command_text(case.name, True)}::"
             f"{_command_text(case.details)}"
-            for case in self.cases() if case.effect != PASSED
+            for case in self.cases() if case.outcome
         )  # fmt: skip
-
-
-class GateCase(NamedTuple):
-    """A gate or a pinned query as a test case.
-
-    Attributes
-    ----------
-    kind : str
-        "gates" or "pins".
-    name : str
-        The condition in words.
-    details : str
-        The outcome, and lines about it.
-    effect : str
-        "passed", "failed", or "inconclusive" for what does not decide: an inconclusive gate, a warning.
-    """
-
-    kind: str
-    name: str
-    details: str
-    effect: str
 
 
 def _command_text(text: str, is_property: bool = False) -> str:
     """Text of a workflow command, in which nothing is a mark."""
     marks = {"%": "%25", "\r": "%0D", "\n": "%0A", **({":": "%3A", ",": "%2C"} if is_property else {})}
     return re.sub("|".join(marks), lambda mark: marks[mark[0]], text)
-
-
-def _origin() -> str:
-    """The last line of an answer without metrics."""
-    return f"rankstone {__version__}"

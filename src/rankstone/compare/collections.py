@@ -10,18 +10,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rankstone.compare.breakdown import Records
 from rankstone.compare.comparison import Comparison
-from rankstone.compare.differences import Difference, Experiment, decided
+from rankstone.compare.differences import Difference, Experiment, adjusted_family, decided
 from rankstone.compare.paper import Block, Paper
 from rankstone.compare.summary import sentences_of, split_convention
 from rankstone.errors import InputError
-from rankstone.results.answer import Answer, number, p_value, queries, signed
-from rankstone.results.definition import Definitions, label_of, summarize
+from rankstone.results.answer import Answer, Records, comparative, number, p_value, queries, signed
+from rankstone.results.definition import label_of, summarize
 from rankstone.results.schema import stamp
 from rankstone.statistics.anytime import confidence_sequence
 from rankstone.statistics.combination import COMBINATIONS, combine
-from rankstone.statistics.corrections import CORRECTIONS, adjusted
+from rankstone.statistics.corrections import CORRECTIONS
 from rankstone.statistics.paired import Fit
 
 T = TypeVar("T")
@@ -105,28 +104,13 @@ class CollectionsComparison(Comparison):
     _command = ""
 
     @property
-    def _first(self) -> Comparison:
-        return next(iter(self.collections.values()))
-
-    @property
-    def baseline(self) -> str | None:
-        """Name of the run that all others are compared with; None if all pairs are compared."""
-        return self._first.baseline
+    def _common(self) -> Experiment:
+        return next(iter(self.collections.values()))._experiment
 
     @property
     def runs(self) -> tuple[str, ...]:
         """Names of the runs of all collections."""
         return tuple(dict.fromkeys(name for comparison in self.collections.values() for name in comparison.runs))
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return self._first.metrics
-
-    @property
-    def definitions(self) -> Definitions:
-        """Definition of each metric, by its name."""
-        return self._first.definitions
 
     def __getitem__(self, key: str | tuple[str, ...]) -> Any:
         """The comparison of a collection, or a difference by collection, run (or two) and metric."""
@@ -147,7 +131,10 @@ class CollectionsComparison(Comparison):
 
     def _differences(self) -> Iterator[CollectionDifference]:
         single = [(name, of) for name, comparison in self.collections.items() for of in comparison]
-        for (name, of), p, within in zip(single, *self._family([of for _, of in single]), strict=True):
+        decides = [bool(of.verdict) for _, of in single]
+        adjusted_p = _adjusted([of.p for _, of in single], decides, self.correction)
+        equivalence = _adjusted([_equivalence(of, of) for _, of in single], decides, self.correction)
+        for (name, of), p, within in zip(single, adjusted_p, equivalence, strict=True):
             data = self.collections[name]._experiment
             verdict = decided(data, replace(of, adjusted=p), within)
             yield CollectionDifference(
@@ -161,28 +148,18 @@ class CollectionsComparison(Comparison):
         for method in COMBINATIONS:
             combined = [_combined(method, several) for several in whole]
             decides = [bool(several[0].verdict) for several in whole]
-            values = _adjusted([part.p for part, _ in combined], decides, self.correction)
-            equal = _adjusted([within for _, within in combined], decides, self.correction)
-            for (part, _), several, p, within in zip(combined, whole, values, equal, strict=True):
+            adjusted_p = _adjusted([part.p for part, _ in combined], decides, self.correction)
+            equivalence = _adjusted([within for _, within in combined], decides, self.correction)
+            for (part, _), several, p, within in zip(combined, whole, adjusted_p, equivalence, strict=True):
                 yield _decided(part, several[0], p, within)
-
-    def _family(self, differences: Sequence[Difference]) -> tuple[list[float], list[float]]:
-        """p-values of the tests and of equivalence, adjusted as one family each."""
-        decides = [bool(of.verdict) for of in differences]
-        return (
-            _adjusted([of.p for of in differences], decides, self.correction),
-            _adjusted([_equivalence(of, of) for of in differences], decides, self.correction),
-        )
 
     # -- answers ---------------------------------------------------------------------------------------------
 
     @property
     def verdicts(self) -> dict[tuple[str, ...], str]:
         """Verdicts by collection, run and metric."""
-        pair = self.baseline is None
-        return {
-            (of.collection, *([of.baseline] if pair else []), of.run, of.metric): of.verdict for of in self._records
-        }
+        pairs = self.baseline is None
+        return {(of.collection, *[of.baseline] * pairs, of.run, of.metric): of.verdict for of in self._records}
 
     @property
     def caveats(self) -> dict[tuple[str, ...], Any]:
@@ -213,23 +190,11 @@ class CollectionsComparison(Comparison):
 
     @cached_property
     def _summary(self) -> Answer:
-        data = self._first._experiment
+        data = self._common
         percent = f"{100 * data.rules.confidence:g} % interval"
-        than = [] if self.baseline is not None else ["than"]
-        head = [
-            "metric",
-            "run",
-            *than,
-            "collection",
-            "mean",
-            "difference",
-            "verdict",
-            percent,
-            "p",
-            "adjusted",
-            "queries",
-        ]
-        table = [head]
+        than = ["than"] * (self.baseline is None)
+        table = [["metric", "run", *than, "collection", "mean", "difference", "verdict", percent, "p", "adjusted",
+                  "queries"]]  # fmt: skip
         for label in self.metrics:
             for pair in dict.fromkeys((of.baseline, of.run) for of in self._records):
                 rows = [of for of in self._records if of.metric == label and (of.baseline, of.run) == pair]
@@ -266,7 +231,7 @@ class CollectionsComparison(Comparison):
         return f"{CORRECTIONS[self.correction].words} over {over} comparisons of all collections"
 
     def _paper(self) -> Paper:
-        data = self._first._experiment
+        data = self._common
         blocks = []
         for name, comparison in self.collections.items():
             samples = comparison._experiment.samples
@@ -298,10 +263,7 @@ class CollectionsComparison(Comparison):
 
 def _adjusted(p: Sequence[float], decides: Sequence[bool], correction: str) -> list[float]:
     """p-values adjusted as one family; NaN where there is none, or no verdict."""
-    values, out = np.array(p), np.full(len(p), math.nan)
-    counted = np.array(decides, dtype=bool) & ~np.isnan(values)
-    out[counted] = adjusted(values[counted], CORRECTIONS[correction])
-    return out.tolist()
+    return adjusted_family(np.where(decides, p, math.nan), CORRECTIONS[correction]).tolist()
 
 
 def _equivalence(of: Difference, fit: Difference | Fit) -> float:
@@ -338,8 +300,7 @@ def _decided(part: CollectionDifference, of: Difference, p: float, within: float
     rules = of._experiment.rules
     if not of.verdict or math.isnan(part.p):
         return part
-    up, down = {1: ("better", "worse"), -1: ("worse", "better"), 0: ("higher", "lower")}[of.direction]
-    verdict = "inconclusive" if not p <= rules.level else up if part.difference > 0 else down
+    verdict = comparative(part.difference, of.direction) if p <= rules.level else "inconclusive"
     if within <= rules.level:
         verdict = f"equivalent (margin {rules.margin_of(of.metric):g})"
     return replace(part, adjusted=p, verdict=verdict)
@@ -355,6 +316,6 @@ def compare_collections(
     """Compare on each collection, by a function of its data and the correction, and on all of them."""
     name = correction or "holm"
     if name in CORRECTIONS and CORRECTIONS[name].p is not None:
-        able = ", ".join(repr(other) for other, row in CORRECTIONS.items() if row.p is None)
-        raise InputError(f"correction={name!r} is for one collection; for several choose from {able}")
+        allowed = ", ".join(repr(other) for other, row in CORRECTIONS.items() if row.p is None)
+        raise InputError(f"correction={name!r} is for one collection; for several choose from {allowed}")
     return CollectionsComparison({key: compare(of, name) for key, of in collections.items()}, name)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rankstone.compare.breakdown import (
     Leaderboard,
     QueryChanges,
-    Records,
     Slices,
     changes_of,
     leaderboard_of,
@@ -25,7 +24,7 @@ from rankstone.compare.summary import answer_of, command_of, headline_of, paper_
 from rankstone.compare.winner import Winner
 from rankstone.errors import Advice, Hint, InputError, InputTypeError
 from rankstone.metrics.registry import Value, parse_all
-from rankstone.results.answer import Answer, queries
+from rankstone.results.answer import Answer, Records, queries
 from rankstone.results.definition import Definitions, cutoffs_of, ids_alike, label_of
 from rankstone.results.schema import stamp
 from rankstone.statistics.paired import name_of
@@ -83,7 +82,7 @@ class Comparison(Records[Difference]):
     @property
     def baseline(self) -> str | None:
         """Name of the run that all others are compared with; None if all pairs are compared."""
-        return self._experiment.baseline
+        return self._common.baseline
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -93,12 +92,17 @@ class Comparison(Records[Difference]):
     @property
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics."""
-        return self._experiment.labels
+        return self._common.labels
 
     @property
     def definitions(self) -> Definitions:
         """Definition of each metric, by its name."""
-        return self._experiment.definitions
+        return self._common.definitions
+
+    @property
+    def _common(self) -> Experiment:
+        """What has the baseline, the metrics and their definitions; of several collections, the first one."""
+        return self._experiment
 
     # -- per query, per group, per run -----------------------------------------------------------------------
 

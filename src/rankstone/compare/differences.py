@@ -18,6 +18,7 @@ from rankstone.compare.pairing import Paired, Sample
 from rankstone.compare.winner import Winner, winner_of
 from rankstone.errors import Advice, Hint, InputError
 from rankstone.metrics.registry import parse_one
+from rankstone.results.answer import comparative
 from rankstone.results.definition import Definitions, groups_in_order, label_of
 from rankstone.results.difference_bounds import DifferenceBounds
 from rankstone.statistics.anytime import ConfidenceSequence
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from rankstone.compare.machine_labels import MachineLabels
     from rankstone.results.result import Result
     from rankstone.statistics.prediction_powered import PredictionPowered
-
-_DIRECTIONS = {"higher": 1, "lower": -1, "neither": 0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +85,7 @@ class Experiment:
     @cached_property
     def directions(self) -> dict[str, int]:
         """By metric: 1 if a higher mean is better, -1 if a lower one, 0 if neither."""
-        return {label: _DIRECTIONS[parse_one(label).declaration.better] for label in self.labels}
+        return {label: parse_one(label).declaration.direction for label in self.labels}
 
     @cached_property
     def definitions(self) -> Definitions:
@@ -344,8 +343,7 @@ class Difference:
         -------
         tuple of two float
         """
-        low, high = (float(end) for end in self._student.interval(confidence))
-        return (self._outer(low), self._outer(high)) if self._is_log else (low, high)
+        return self._ends(self._student.interval(confidence))
 
     @property
     def adjusted_interval(self) -> tuple[float, float]:
@@ -369,8 +367,7 @@ class Difference:
         -------
         tuple of two float
         """
-        low, high = (float(end) for end in self._student.bounds(confidence))
-        return (self._outer(low), self._outer(high)) if self._is_log else (low, high)
+        return self._ends(self._student.bounds(confidence))
 
     @property
     def e_value(self) -> float:
@@ -507,6 +504,11 @@ class Difference:
         """The inverse of `_inner`."""
         return self.first * math.expm1(tested) if self._is_log else tested
 
+    def _ends(self, interval: tuple[Floats, Floats]) -> tuple[float, float]:
+        """An interval on the scale of the test, in the metric's unit."""
+        low, high = (self._outer(float(end)) for end in interval)
+        return low, high
+
     def probabilities(self, margin: float = 0.0) -> dict[str, float]:
         """Posterior probabilities that the run is worse, equivalent and better, under a flat prior.
 
@@ -585,13 +587,13 @@ def _of_metric(
     direction = data.directions[sample.label]
     if direction < 0:
         wins, losses = losses, wins
-    columns = (column.tolist() for column in (low, high, p, adjusted, wins, ties, losses))
-    for at, ((a, b), *numbers) in enumerate(zip(pairs, *columns, strict=True)):
+    columns = {"low": low, "high": high, "p": p, "adjusted": adjusted, "wins": wins, "ties": ties, "losses": losses}
+    for at, (a, b) in enumerate(pairs):
         first = float(sample.means[a])
         second = float(sample.means[b]) if data.machine is None else first + float(of_pairs.mean[at])
-        numbers_of = dict(zip(("low", "high", "p", "adjusted", "wins", "ties", "losses"), numbers, strict=True))
         yield Difference(
-            data.names[a], data.names[b], sample.label, first, second, second - first, **numbers_of,
+            data.names[a], data.names[b], sample.label, first, second, second - first,
+            **{name: column[at].item() for name, column in columns.items()},
             queries=len(sample.own), verdict="", direction=direction, _experiment=data, _is_log=sample.is_log,
             _student=of_pairs._replace(**{name: one[at] for name, one in of_pairs._asdict().items() if np.ndim(one)}),
         )  # fmt: skip
@@ -610,8 +612,7 @@ def decided(data: Experiment, of: Difference, within: float) -> str:
         return "inconclusive"
     if data.paired.tie_range(of.metric, of.baseline, of.run):
         return "inconclusive: ties"
-    up, down = {1: ("better", "worse"), -1: ("worse", "better"), 0: ("higher", "lower")}[of.direction]
-    return up if of.difference > 0 else down
+    return comparative(of.difference, of.direction)
 
 
 def _p(data: Experiment, row: PairedTest | Correction, paired: Mapping[str, PairedSample]) -> dict[str, Floats]:
@@ -625,11 +626,16 @@ def _p(data: Experiment, row: PairedTest | Correction, paired: Mapping[str, Pair
 
 
 def _of_family(p: Mapping[str, Floats], correction: Correction) -> dict[str, Floats]:
-    """p-values by metric, adjusted as one family; NaN stays NaN."""
-    family = np.concatenate(list(p.values())) if p else np.zeros(0)
-    is_number = ~np.isnan(family)
-    family[is_number] = adjusted(family[is_number], correction)
+    """p-values by metric, adjusted as one family."""
+    family = adjusted_family(np.concatenate(list(p.values())) if p else np.zeros(0), correction)
     return dict(zip(p, family.reshape(len(p), -1), strict=True))
+
+
+def adjusted_family(p: Floats, correction: Correction) -> Floats:
+    """p-values adjusted as one family; NaN stays NaN."""
+    out, is_number = p.copy(), ~np.isnan(p)
+    out[is_number] = adjusted(p[is_number], correction)
+    return out
 
 
 def _p_within(data: Experiment, label: str, of: Fit) -> Floats:

@@ -6,9 +6,10 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from rankstone.compare.caveats import FEW
 from rankstone.compare.ledger import SPENDINGS
@@ -21,6 +22,7 @@ from rankstone.evaluate.variants import VariantComparison
 from rankstone.metrics.declaration import unknown_word
 from rankstone.metrics.registry import parse_one
 
+T = TypeVar("T")
 UNDECIDED = ("pass", "warn", "fail")
 SEVERITIES = ("fail", "warn")
 _LIMITS = ("not_worse_than", "at_least", "at_most", "lost_queries")
@@ -58,7 +60,13 @@ class Gate:
         if self.lost_queries is not None:
             queries = "query falls" if self.lost_queries == 1 else "queries fall"
             return f"at most {self.lost_queries} {queries}{'' if self.drop is None else f' by {self.drop:g}'}"
-        return f"at least {self.at_least:g}" if self.at_least is not None else f"at most {self.at_most:g}"
+        return f"at least {self.limit:g}" if self.at_least is not None else f"at most {self.limit:g}"
+
+    @property
+    def limit(self) -> float:
+        """The limit of the candidate's mean; NaN if the gate has another condition."""
+        limit = self.at_most if self.at_least is None else self.at_least
+        return math.nan if limit is None else float(limit)
 
     def margin(self, mean: float) -> float:
         """The margin in the metric's unit; mean: that of the baseline."""
@@ -68,13 +76,11 @@ class Gate:
 def margin_of(margin: float | str | None, mean: float) -> float:
     """A margin in the metric's unit, from a number or a percentage of the baseline's mean."""
     if isinstance(margin, str):
-        match = _PERCENT.fullmatch(margin)
-        if not match:
-            raise GatesError(f"margin {margin!r}; give a number from 0, or a percentage such as '2 %'")
-        return float(match[1]) / 100 * abs(mean)
-    if margin is None or isinstance(margin, bool) or not 0 <= margin < math.inf:
-        raise GatesError(f"margin {margin!r}; give a number from 0, or a percentage such as '2 %'")
-    return float(margin)
+        if match := _PERCENT.fullmatch(margin):
+            return float(match[1]) / 100 * abs(mean)
+    elif margin is not None and not isinstance(margin, bool) and 0 <= margin < math.inf:
+        return float(margin)
+    raise GatesError(f"margin {margin!r}; give a number from 0, or a percentage such as '2 %'")
 
 
 @dataclass(frozen=True)
@@ -131,17 +137,21 @@ class Gates:
 
 def read_gates(source: Any, over: Mapping[str, Any]) -> Gates:
     """The gates of a TOML file or of a dict with the same keys; over: values that replace its keys."""
-    where = ""
-    if is_path(source):
-        where = f"{os.fspath(source)}: "
-        source = _of_file(os.fspath(source))
-    if not isinstance(source, Mapping):
-        raise GatesError(f"gates are a file or a dict, not {type(source).__name__}")
-    values = {**source, **{name: value for name, value in over.items() if value is not None}}
+    name = os.fspath(source) if is_path(source) else ""
+    values = _of_file(name) if name else source
+    if not isinstance(values, Mapping):
+        raise GatesError(f"gates are a file or a dict, not {type(values).__name__}")
+    with _naming(name):
+        return _gates({**values, **{name: value for name, value in over.items() if value is not None}})
+
+
+@contextmanager
+def _naming(where: str) -> Iterator[None]:
+    """Errors about a part of the gates say which."""
     try:
-        return _gates(values)
+        yield
     except GatesError as error:
-        raise GatesError(f"{where}{error}") from None
+        raise GatesError(f"{where}: {error}" if where else str(error)) from None
 
 
 def _toml(name: str) -> dict[str, Any]:
@@ -173,42 +183,35 @@ def _gates(values: Mapping[str, Any]) -> Gates:
     if values.get("candidate") is None:
         raise GatesError("there is no candidate: a run, or a saved result")
     choices, convention = _mapping(values, "choices"), values.get("convention", "rankstone")
-    if values.get("columns") is not None:
-        _mapping(values, "columns")
+    _mapping(values, "columns")
     metrics = values.get("metrics", ())
     metrics = [metrics] if isinstance(metrics, str) else list(metrics)
-    pins = [*(_pin(number, table) for number, table in enumerate(_tables(values, "pin"), start=1))]
+    pins = _each("pin", "query", _tables(values, "pin"), _pin)
     if values.get("pins") is not None:
         pins += read_pins(values["pins"])
     tables = _tables(values, "gate")
     if not tables and not pins:
         raise GatesError("there is no gate; write [[gate]], and under it metric = ... and not_worse_than = ...")
-    gates = tuple(_gate(number, table) for number, table in enumerate(tables, start=1))
-    has_both = isinstance(values["candidate"], VariantComparison)
-    if values.get("baseline") is None and not has_both and any(gate.compares for gate in gates):
-        gate = next(gate for gate in gates if gate.compares)
+    gates = _each("gate", "metric", tables, _gate)
+    has_both = values.get("baseline") is not None or isinstance(values["candidate"], VariantComparison)
+    for gate in (gate for gate in gates if gate.compares and not has_both):
         raise GatesError(f"{gate.metric} {gate.rule}: there is no baseline, a saved result or a run, to compare with")
     try:
         labels = tuple(plan.label for plan in make_plans(metrics, convention, choices)) if metrics else ()
         make_plans([gate.metric for gate in gates] or ["rr"], convention, choices)
     except (ValueError, TypeError) as error:
         raise GatesError(str(error)) from None
-    undecided, confidence = _one_of(values, "undecided", UNDECIDED, "warn"), _number(values.get("confidence", 0.95))
+    _check_word(values, "undecided", UNDECIDED)
+    confidence = _number(values.get("confidence", 0.95))
     if confidence is None or not 0.5 <= confidence < 1:
         raise GatesError(f"confidence = {values['confidence']!r}; give a number from 0.5 to 1, such as 0.95")
-    names = ("truth", "baseline", "columns", "exclude", "clusters", "weights", "anytime", "ledger", "candidates")
-    more = {name: values[name] for name in names if name in values}
-    more["spending"] = _one_of(values, "spending", tuple(SPENDINGS), "none")
+    _check_word(values, "spending", tuple(SPENDINGS))
     for name in ("spending", "candidates"):
         if name in values and not values.get("ledger"):
             raise GatesError(f"{name} goes with ledger: which candidates were there before")
-    planned = values.get("candidates")
-    if planned is not None and (type(planned) is not int or planned < 1):
-        raise GatesError(f"candidates = {planned!r}; give a whole number from 1")
-    return Gates(
-        values["candidate"], gates, tuple(pins), values.get("pins"), metrics=labels, convention=convention,
-        choices=choices, undecided=undecided, confidence=confidence, **more,
-    )  # fmt: skip
+    _check_whole("candidates", values.get("candidates"), 1)
+    read = {"gate": tuple(gates), "pin": tuple(pins), "metrics": labels, "choices": choices, "confidence": confidence}
+    return Gates(**{**values, **read})
 
 
 def _tables(values: Mapping[str, Any], name: str) -> Sequence[Any]:
@@ -229,52 +232,45 @@ def read_pins(source: object) -> list[Pin]:
         {"query": entry.get("id"), "items": entry.get("relevant_doc_ids"), "within": entry["must_rank_at_most"]}
         for entry in contract if entry.get("must_rank_at_most") is not None
     ]  # fmt: skip
-    try:
-        return [_pin(number, table) for number, table in enumerate(tables, start=1)]
-    except GatesError as error:
-        raise GatesError(f"{name}: {error}") from None
+    with _naming(name):
+        return _each("pin", "query", tables, _pin)
 
 
-def _pin(number: int, values: Any) -> Pin:
-    where = f"pin {number}"
-    if not isinstance(values, Mapping):
-        raise GatesError(f"{where}: it is no table of keys; write [[pin]]")
+def _each(kind: str, key: str, tables: Iterable[Any], read: Callable[[Mapping[str, Any]], T]) -> list[T]:
+    """The tables of a kind, read; errors say which by its number and a key."""
+    out = []
+    for number, table in enumerate(tables, start=1):
+        name = table.get(key) if isinstance(table, Mapping) else None
+        with _naming(f"{kind} {number}{'' if name is None else f' ({name})'}"):
+            if not isinstance(table, Mapping):
+                raise GatesError(f"it is no table of keys; write [[{kind}]]")
+            out.append(read(table))
+    return out
+
+
+def _pin(values: Mapping[str, Any]) -> Pin:
     if values.get("query") is None:
-        raise GatesError(f"{where}: it has no query")
-    where = f"{where} ({values['query']})"
-    try:
-        _check_keys(values, Pin)
-        pin = Pin(**{**values, "severity": _one_of(values, "severity", SEVERITIES, "fail")})
-    except GatesError as error:
-        raise GatesError(f"{where}: {error}") from None
+        raise GatesError("it has no query")
+    _check_keys(values, Pin)
+    _check_word(values, "severity", SEVERITIES)
+    pin = Pin(**values)
     conditions = [name for name in ("item", "items", "empty") if name in values]
     if len(conditions) != 1 or (pin.empty and "within" in values):
-        there = " and ".join(name for name in (*conditions, "within") if name in values) or "no condition"
-        raise GatesError(f"{where}: it has {there}; give item or items, with within, or empty = true")
+        keys = " and ".join(name for name in (*conditions, "within") if name in values) or "no condition"
+        raise GatesError(f"it has {keys}; give item or items, with within, or empty = true")
     for name in ("all", "empty"):
         if not isinstance(getattr(pin, name), bool) or (name in conditions and not pin.empty):
-            raise GatesError(f"{where}: {name} = {getattr(pin, name)!r}; write {name} = true, or leave it out")
-    if pin.within is not None and (type(pin.within) is not int or pin.within < 1):
-        raise GatesError(f"{where}: within = {pin.within!r}; give a whole number from 1")
+            raise GatesError(f"{name} = {getattr(pin, name)!r}; write {name} = true, or leave it out")
+    _check_whole("within", pin.within, 1)
     items = [pin.item] if pin.item is not None else pin.items
     if isinstance(items, str) or not isinstance(items, Sequence) or not (items or pin.empty):
-        raise GatesError(f"{where}: items = {pin.items!r}; write a list of ids")
+        raise GatesError(f"items = {pin.items!r}; write a list of ids")
     if pin.all and len(items) > (pin.within or len(items)):
-        raise GatesError(f"{where}: {len(items)} items cannot all be within {pin.within}")
+        raise GatesError(f"{len(items)} items cannot all be within {pin.within}")
     return replace(pin, items=tuple(items), item=None)
 
 
-def _gate(number: int, values: Any) -> Gate:
-    name = values.get("metric") if isinstance(values, Mapping) else None
-    try:
-        return _checked(values)
-    except GatesError as error:
-        raise GatesError(f"gate {number}{'' if name is None else f' ({name})'}: {error}") from None
-
-
-def _checked(values: Any) -> Gate:
-    if not isinstance(values, Mapping):
-        raise GatesError("it is no table of keys; write [[gate]]")
+def _gate(values: Mapping[str, Any]) -> Gate:
     _check_keys(values, Gate)
     try:
         metric = parse_one(values.get("metric", ""))
@@ -288,7 +284,8 @@ def _checked(values: Any) -> Gate:
             raise GatesError(f"{name} goes with {at}")
     if metric.declaration.better == "neither" and limits[0] in ("not_worse_than", "lost_queries"):
         raise GatesError(f"neither a higher nor a lower {metric} is better; give at_least or at_most")
-    gate = Gate(**{**values, "metric": str(metric), "severity": _one_of(values, "severity", SEVERITIES, "fail")})
+    _check_word(values, "severity", SEVERITIES)
+    gate = Gate(**{**values, "metric": str(metric)})
     if gate.not_worse_than is not None:
         gate.margin(0.0)
     for name in ("at_least", "at_most"):
@@ -297,9 +294,7 @@ def _checked(values: Any) -> Gate:
     if gate.drop is not None and not (_number(gate.drop) or 0) > 0:
         raise GatesError(f"drop = {gate.drop!r}; give a number above 0, in the metric's unit")
     for name, least in (("lost_queries", 0), ("fewest", 1)):
-        value = getattr(gate, name)
-        if value is not None and (type(value) is not int or value < least):
-            raise GatesError(f"{name} = {value!r}; give a whole number from {least}")
+        _check_whole(name, getattr(gate, name), least)
     return gate
 
 
@@ -310,11 +305,14 @@ def _check_keys(values: Mapping[str, Any], kind: type) -> None:
             raise GatesError(unknown_word("key", name, names))
 
 
-def _one_of(values: Mapping[str, Any], name: str, words: Sequence[str], default: str) -> str:
-    word = values.get(name, default)
-    if word not in words:
-        raise GatesError(f"{name} = {word!r}; choose from {', '.join(words)}")
-    return str(word)
+def _check_word(values: Mapping[str, Any], name: str, words: Sequence[str]) -> None:
+    if name in values and values[name] not in words:
+        raise GatesError(f"{name} = {values[name]!r}; choose from {', '.join(words)}")
+
+
+def _check_whole(name: str, value: Any, least: int) -> None:
+    if value is not None and (type(value) is not int or value < least):
+        raise GatesError(f"{name} = {value!r}; give a whole number from {least}")
 
 
 def _mapping(values: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -9,17 +9,17 @@ all choices of a few changes are tried.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankstone.align.alignment import Alignment, Bools, Floats, Ints, lengths
 from rankstone.conventions.plan import Plan
-from rankstone.evaluate.values import measure, measure_all
+from rankstone.evaluate.values import measure
 
 _VECTORS = 1_000  # numbers of changes by kind that are tried for a query, more of them where there are few queries
 _OF_ALL = 1_200_000  # of all queries
@@ -93,39 +93,33 @@ class LabelledPair:
         """The difference of each of some queries after its moves."""
         rows = np.cumsum(self.sizes[queries]) // _AT_ONCE
         parts = np.split(np.arange(len(queries)), np.flatnonzero(np.diff(rows)) + 1) if len(queries) else []
-        done = [self._differences(queries[part], [moves[at] for at in part.tolist()]) for part in parts]
-        return np.concatenate(done) if done else np.zeros(0)
+        differences = [self._differences(queries[part], [moves[at] for at in part.tolist()]) for part in parts]
+        return np.concatenate(differences) if differences else np.zeros(0)
 
     def _differences(self, queries: Ints, moves: Sequence[Sequence[LabelMove]]) -> Floats:
-        copy = np.repeat(np.arange(len(moves)), [len(own) for own in moves])
-        item = np.array([move.item for own in moves for move in own], dtype=np.int64)
-        grade = np.array([move.grade for own in moves for move in own])
-        values = []
+        copy = np.repeat(np.arange(len(moves)), list(map(len, moves)))
+        every = list(chain.from_iterable(moves))
+        item = np.array([move.item for move in every], dtype=np.int64)
+        grade = np.array([move.grade for move in every])
+        first, second = self._copies(queries, copy, item, grade)
+        return np.asarray(measure(self.plan, second, 0).values - measure(self.plan, first, 0).values)
+
+    def _copies(self, queries: Ints, copy: Ints, item: Ints, grade: Floats) -> Iterator[Alignment]:
+        """Both runs on copies of queries, with other grades of items; copy: which of the copies each change is of."""
         for run, placed in zip((self.first, self.second), self._placed, strict=True):
             copies = run.only(queries)
             truth, grades = copies.truth_grades.copy(), copies.grade.copy()
             truth[copies.truth_offsets[copy] + item - run.truth_offsets[queries[copy]]] = grade
             row = placed[item]
-            there = row >= 0
-            grades[copies.placed_offsets[copy[there]] + row[there]] = grade[there]
-            changed = copies.replace(truth_grades=truth, grade=grades, _ideal_grades=None)
-            (measured,) = measure_all([self.plan], changed, 0)
-            if isinstance(measured, Exception):
-                raise measured
-            values.append(measured.values)
-        return np.asarray(values[1] - values[0])
+            returned = row >= 0
+            grades[copies.placed_offsets[copy[returned]] + row[returned]] = grade[returned]
+            yield copies.replace(truth_grades=truth, grade=grades, _ideal_grades=None)
 
-    def relabelled(self, items: Ints, grades: Floats) -> tuple[Alignment, ...]:
+    def relabelled(self, items: Ints, grades: Floats) -> Iterator[Alignment]:
         """Both runs with other grades of some items, once for each row of grades, one after the other."""
-        out = []
-        for run, placed in zip((self.first, self.second), self._placed, strict=True):
-            copies = run.only(np.tile(np.arange(len(run)), len(grades)))
-            truth, own = (part.reshape(len(grades), -1).copy() for part in (copies.truth_grades, copies.grade))
-            there = placed[items] >= 0
-            truth[:, items] = grades
-            own[:, run.placed_offsets[self.query[items[there]]] + placed[items[there]]] = grades[:, there]
-            out.append(copies.replace(truth_grades=truth.ravel(), grade=own.ravel(), _ideal_grades=None))
-        return tuple(out)
+        many, times = len(self.first), len(grades)
+        copy = np.arange(times)[:, None] * many + self.query[items]
+        return self._copies(np.tile(np.arange(many), times), copy.ravel(), np.tile(items, times), grades.ravel())
 
     def drawn(self, items: Ints, grades: Floats) -> Floats:
         """The differences of all queries, for each row of grades of some items."""
@@ -147,13 +141,13 @@ class LabelledPair:
         items = np.flatnonzero(self.unjudged == unjudged)
         if unjudged:
             return items, np.full(len(items), relevant)
-        chosen = []
+        changes = []
         for grade in np.unique(self.grades[items]):
-            own = items[self.grades[items] == grade]
-            chosen += [(own, np.full(len(own), to)) for to in self.targets(float(grade))]
-        rows, grades = (
-            (np.concatenate(parts) for parts in zip(*chosen, strict=True)) if chosen else (items, np.zeros(0))
-        )
+            of_grade = items[self.grades[items] == grade]
+            changes += [(of_grade, np.full(len(of_grade), to)) for to in self.targets(float(grade))]
+        if not changes:
+            return items[:0], np.zeros(0)
+        rows, grades = (np.concatenate(parts) for parts in zip(*changes, strict=True))
         order = np.argsort(rows, kind="stable")
         return rows[order], grades[order]
 
@@ -172,11 +166,11 @@ class LabelledPair:
 
 def _pseudo(rank: Ints, grade: Floats, many: Ints, deepest: int) -> Alignment:
     """Lists with one item at a rank (0: none), and a truth of so many items with its grade."""
-    n, there = len(grade), rank > 0
-    offsets, placed = (np.append(0, np.cumsum(each)).astype(np.int64) for each in (many, there))
+    n, returned = len(grade), rank > 0
+    offsets, placed = (np.append(0, np.cumsum(each)).astype(np.int64) for each in (many, returned))
     return Alignment(
-        np.full(n, deepest), np.ones(n, dtype=bool), offsets, np.repeat(grade, many), None, placed, rank[there],
-        grade[there], np.full(int(there.sum()), math.nan), np.ones(int(there.sum()), dtype=np.int64),
+        np.full(n, deepest), np.ones(n, dtype=bool), offsets, np.repeat(grade, many), None, placed, rank[returned],
+        grade[returned], np.full(placed[-1], math.nan), np.ones(placed[-1], dtype=np.int64),
     )  # fmt: skip
 
 
@@ -200,9 +194,8 @@ class _Sums:
         growth = declared.monotonicity(plan.arguments)
         if growth not in _SUMS and not (declared.counts_hits and growth == "share"):
             return None
-        if plan.choices["undefined"] != 0 or any(
-            plan.choices[name] is not None for name in ("no_relevant", "both_empty")
-        ):
+        empty = plan.choices["no_relevant"], plan.choices["both_empty"]
+        if plan.choices["undefined"] != 0 or empty != (None, None):
             return None
         scale = np.unique(
             [0.0, *pair.grades, *(to for grade in np.unique(pair.grades) for to in pair.targets(grade)), 1.0]
@@ -229,8 +222,8 @@ class _Sums:
             pair, scale, terms, steps, measured[1].numerator - measured[0].numerator, levels,
             measured[0].denominator if constant else None,
         )  # fmt: skip
-        own = _by_query(pair, terms[np.arange(len(codes)), codes])
-        if not np.allclose(own, self.base, atol=1e-9) or gains[0].any():
+        numerators = _by_query(pair, terms[np.arange(len(codes)), codes])
+        if not np.allclose(numerators, self.base, atol=1e-9) or gains[0].any():
             return None
         if constant:
             return self
@@ -243,11 +236,11 @@ class _Sums:
 
     def extremes(self, items: Ints, grades: Floats) -> Extremes:
         """The extremes by number of changes of each kind."""
-        gains = self._gain(items, grades)
+        own, to = (np.searchsorted(self.scale, each) for each in (self.pair.grades[items], grades))
+        gains = np.asarray(self.terms[items, to] - self.terms[items, own])
         if self.fixed is not None:
             return self._by_item(items, grades, gains, self.fixed)
         pair, many = self.pair, len(self.pair.first)
-        own, to = np.searchsorted(self.scale, pair.grades[items]), np.searchsorted(self.scale, grades)
         # A kind of change that reaches no other level is of no use.
         codes = own * len(self.scale) + to
         reaches = np.array(
@@ -256,25 +249,24 @@ class _Sums:
         useful = np.isin(codes, np.unique(codes[reaches | (gains != 0)]))
         items, grades, gains, codes = items[useful], grades[useful], gains[useful], codes[useful]
         kinds = np.unique(codes).tolist()
-        most = int(np.bincount(pair.query[np.unique(items)], minlength=1).max(initial=0))
+        most = _most_items(pair, items)
         vectors = _vectors(len(kinds), most, max(_VECTORS, min(_OF_ALL // many, 20 * _VECTORS)))
         depth = int(vectors.sum(axis=1).max(initial=0))
         chains = {(at, high): self._chain(items[codes == kind], grades[codes == kind], gains[codes == kind], high)
                   for at, kind in enumerate(kinds) for high in (False, True)}  # fmt: skip
         prefix = np.full((2, many, len(kinds), depth + 1), np.inf)
         prefix[..., 0] = 0.0
-        for (at, highest), chain in chains.items():
-            query = pair.query[chain.items]
-            within = np.arange(len(query)) - chain.starts[query]
-            keep = within < depth
-            sums = np.concatenate((np.zeros(1), np.cumsum(chain.gains)))
-            prefix[int(highest), query[keep], at, within[keep] + 1] = (sums[1:] - sums[chain.starts[query]])[keep]
+        for (at, highest), kind_chain in chains.items():
+            query = pair.query[kind_chain.items]
+            within = np.arange(len(query)) - kind_chain.starts[query]
+            fits = within < depth
+            sums = np.concatenate((np.zeros(1), np.cumsum(kind_chain.gains)))
+            prefix[int(highest), query[fits], at, within[fits] + 1] = (sums[1:] - sums[kind_chain.starts[query]])[fits]
         shift, taken = np.zeros((2, len(vectors), len(self.scale)), dtype=np.int64)
         for at, kind in enumerate(kinds):
             grade, other = divmod(kind, len(self.scale))
-            shift[:, min(grade, other) + 1 : max(grade, other) + 1] += vectors[:, at, None] * (
-                1 if other > grade else -1
-            )
+            change = vectors[:, at, None] if other > grade else -vectors[:, at, None]
+            shift[:, min(grade, other) + 1 : max(grade, other) + 1] += change
             taken[:, grade] += vectors[:, at]  # items that change, by grade
         distinct = np.unique(items)
         cells = pair.query[distinct] * len(self.scale) + np.searchsorted(self.scale, pair.grades[distinct])
@@ -294,10 +286,9 @@ class _Sums:
             best = vectors[int(np.argmin(np.where(vectors.sum(axis=1) <= changes, values, np.inf)))]
             out = []
             for at, kind in enumerate(kinds):
-                chain = chains[at, high]
-                start = int(chain.starts[query])
+                start = int(chains[at, high].starts[query])
                 to = float(self.scale[kind % len(self.scale)])
-                out += [LabelMove(int(item), to) for item in chain.items[start : start + int(best[at])]]
+                out += [LabelMove(int(item), to) for item in chains[at, high].items[start : start + int(best[at])]]
             return out
 
         return Extremes(ends[0], ends[1], moves, complete, bounds)
@@ -328,11 +319,6 @@ class _Sums:
             out[high] = sign * np.minimum.accumulate(bound, axis=1)
         return out
 
-    def _gain(self, items: Ints, grades: Floats) -> Floats:
-        """What changes add to the difference of the numerators."""
-        to, own = (np.searchsorted(self.scale, each) for each in (grades, self.pair.grades[items]))
-        return np.asarray(self.terms[items, to] - self.terms[items, own])
-
     def _chain(self, items: Ints, grades: Floats, gains: Floats, high: bool) -> _Chain:
         """The changes of a kind, the best first. Those that raise a grade begin at one end of the items, those that
         lower it at the other, so that no item changes twice."""
@@ -346,43 +332,30 @@ class _Sums:
 
     def _by_item(self, items: Ints, grades: Floats, gains: Floats, fixed: Floats) -> Extremes:
         """Denominators are fixed: the changes with the largest gains, each item once."""
-        pair, many = self.pair, len(self.pair.first)
-        most, chains, ends = 0, [], []
-        for high in (False, True):
-            best: dict[int, int] = {}
-            for at in np.argsort(-gains if high else gains, kind="stable").tolist():
-                best.setdefault(int(items[at]), at)
-            rows = np.array(list(best.values()), dtype=np.int64)
-            rows = rows[np.lexsort((-gains[rows] if high else gains[rows], pair.query[items[rows]]))]
-            query = pair.query[items[rows]]
-            starts = np.searchsorted(query, np.arange(many + 1))
-            most = int(np.diff(starts).max(initial=0))
-            steps = np.zeros((many, most + 1))
-            useful = np.maximum(gains[rows], 0) if high else np.minimum(gains[rows], 0)
-            steps[query, np.arange(len(rows)) - starts[query] + 1] = useful
-            with np.errstate(divide="ignore", invalid="ignore"):
-                over = self.base[:, None] + np.cumsum(steps, axis=1)
-                ends.append(np.where(fixed[:, None] != 0, over / fixed[:, None], 0.0))
-            chains.append((rows, starts))
+        pair, many, most = self.pair, len(self.pair.first), _most_items(self.pair, items)
+        sums = (sign * _prefix_sums(pair.query, items, sign * gains, many, most) for sign in (1, -1))
+        low, high = (_ratio(self.base[:, None] + each, fixed[:, None]) for each in sums)
+        query = pair.query[items]
 
-        def moves(query: int, changes: int, high: bool) -> list[LabelMove]:
-            rows, starts = chains[high]
-            own = rows[starts[query] : min(starts[query] + changes, starts[query + 1])]
-            return [LabelMove(int(items[at]), float(grades[at])) for at in own if (gains[at] > 0) == high and gains[at]]
+        def moves(at: int, changes: int, high: bool) -> list[LabelMove]:
+            own = np.flatnonzero((query == at) & ((gains > 0) if high else (gains < 0)))
+            best: dict[int, float] = {}
+            for change in own[np.argsort(-np.abs(gains[own]), kind="stable")].tolist():
+                best.setdefault(int(items[change]), float(grades[change]))
+            return [LabelMove(*move) for move in list(best.items())[:changes]]
 
-        return Extremes(ends[0], ends[1], moves, True)
+        return Extremes(low, high, moves, True)
 
     def _values(self, part: Ints, table: _Table, high: int) -> Floats:
         """The differences of some queries after each vector of changes, turned if the highest are wanted."""
         levels = np.clip(self.levels[part][:, None] + table.shift, 0, self.steps.shape[1] - 1)
         under = self.denominators(levels)
-        there = (table.taken <= table.changeable[part][:, None]).all(axis=2)
+        possible = (table.taken <= table.changeable[part][:, None]).all(axis=2)
         over = np.repeat(self.base[part][:, None], len(table.vectors), axis=1)
         for at, number in enumerate(table.vectors.T):
             over += table.prefix[high][part, at][:, number]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.where(under != 0, over / under, 0.0)
-        return np.where(there & np.isfinite(over), -values if high else values, np.inf)
+        values = _ratio(over, under)
+        return np.where(possible & np.isfinite(over), -values if high else values, np.inf)
 
 
 class _Chain(NamedTuple):
@@ -401,6 +374,17 @@ class _Table(NamedTuple):
     taken: Ints
     prefix: Floats
     changeable: Ints
+
+
+def _ratio(over: Floats, under: Floats) -> Floats:
+    """Numerators over denominators; 0 where the denominator is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(under != 0, over / under, 0.0)
+
+
+def _most_items(pair: LabelledPair, items: Ints) -> int:
+    """The largest number of different items of a query."""
+    return int(np.bincount(pair.query[np.unique(items)], minlength=1).max(initial=0))
 
 
 def _by_query(pair: LabelledPair, values: Any) -> Floats:
@@ -430,9 +414,9 @@ def _prefix_sums(query: Ints, items: Ints, gains: Floats, many: int, depth: int)
     own = np.flatnonzero(best < 0)
     own = own[np.lexsort((best[own], query[own]))]
     within = np.arange(len(own)) - np.searchsorted(query[own], np.arange(many))[query[own]]
-    keep = within < depth
+    fits = within < depth
     steps = np.zeros((many, depth + 1))
-    steps[query[own[keep]], within[keep] + 1] = best[own[keep]]
+    steps[query[own[fits]], within[fits] + 1] = best[own[fits]]
     return np.asarray(np.cumsum(steps, axis=1))
 
 

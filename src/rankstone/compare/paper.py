@@ -35,9 +35,7 @@ class Marking(NamedTuple):
 
 
 MARKINGS = {
-    "daggers": Marking(
-        "$^\\dagger$, $^\\ddagger$: significantly better, worse than {baseline} ({test})", baseline=True
-    ),
+    "daggers": Marking(r"$^\dagger$, $^\ddagger$: significantly better, worse than {baseline} ({test})", baseline=True),
     "superscripts": Marking("superscripts: significantly better than these ({test})", letters=True),
     "none": Marking(""),
 }
@@ -75,9 +73,9 @@ class Paper:
     ) -> PaperTable:
         """The table; see `Comparison.latex`."""
         many = len(self.runs)
-        marks = marks or (
-            "daggers" if self.baseline is not None else "superscripts" if many <= len(_LETTERS) else "none"
-        )
+        if not marks:
+            by_letters = "superscripts" if many <= len(_LETTERS) else "none"
+            marks = by_letters if self.baseline is None else "daggers"
         if marks not in MARKINGS:
             raise InputError(Advice(Hint("marks", marks), f"; choose from {', '.join(map(repr, MARKINGS))}"))
         marking = MARKINGS[marks]
@@ -87,7 +85,8 @@ class Paper:
             raise InputError(f"marks={marks!r} has letters for {len(_LETTERS)} runs, not for {many}")
         if digits is not None and (not isinstance(digits, int) or not 0 <= digits <= 15):
             raise InputError(Advice(Hint("digits", digits), "; give a whole number from 0 to 15"))
-        own = _own_names(names)
+        # Names of metrics, however they are spelt.
+        own = {name if name in METRICS.rows else str(parse_one(name)): text for name, text in (names or {}).items()}
         columns = [
             self._column(block, metric, digits, percent, marking) for block in self.blocks for metric in block.means
         ]
@@ -96,8 +95,7 @@ class Paper:
         first = [Latex(r"\#"), Latex("run")] if marking.letters else [Latex("run")]
         head = [*first, *(paper_name(metric, own) for block in self.blocks for metric in block.means)]
         groups = [(block.title, len(block.means)) for block in self.blocks] if len(self.blocks) > 1 else []
-        test = latex(self.test)
-        sentence = marking.words.format(baseline=latex(str(self.baseline)), test=test)
+        sentence = marking.words.format(baseline=latex(str(self.baseline)), test=latex(self.test))
         means = f"Means{' in percent' * percent} of {latex(self.queries)}"
         text = f"{'; '.join(filter(None, [means, 'bold: best, underlined: second best', sentence]))}."
         return PaperTable(
@@ -111,28 +109,25 @@ class Paper:
         cells = _numbers(metric, means, digits, percent)
         direction = block.directions[metric]
         ranked = list(dict.fromkeys(cells[at] for at in np.argsort(-direction * means) if np.isfinite(means[at])))
-        styles = dict(zip(ranked if direction else [], (r"\textbf{%s}", r"\underline{%s}"), strict=False))
-        if len(ranked) < 3:
-            styles = dict(list(styles.items())[:1])
-        return [
-            Latex(
-                (styles.get(cell, "%s") % cell if np.isfinite(mean) else "--")
-                + self._marks(block, metric, name, marking)
-            )
-            for name, cell, mean in zip(self.runs, cells, means.tolist(), strict=True)
-        ]
+        best = (r"\textbf{%s}", r"\underline{%s}")[: 1 if len(ranked) < 3 else 2]
+        styles = dict(zip(ranked if direction else [], best, strict=False))
+        column = []
+        for run, cell, mean in zip(self.runs, cells, means.tolist(), strict=True):
+            styled = styles.get(cell, "%s") % cell if np.isfinite(mean) else "--"
+            column.append(Latex(styled + self._marks(block, metric, run, marking)))
+        return column
 
     def _marks(self, block: Block, metric: str, run: str, marking: Marking) -> str:
         """What stands after a mean."""
+        verdict = block.verdicts.get
         if marking.letters:
             letters = "".join(
                 letter for letter, other in zip(_LETTERS, self.runs, strict=False)
-                if block.verdicts.get((other, run, metric)) in BETTER
-                or block.verdicts.get((run, other, metric)) in WORSE
+                if verdict((other, run, metric)) in BETTER or verdict((run, other, metric)) in WORSE
             )  # fmt: skip
             return f"$^{{{letters}}}$" if letters else ""
-        verdict = block.verdicts.get((str(self.baseline), run, metric)) if marking.baseline else None
-        return r"$^{\dagger}$" if verdict in BETTER else r"$^{\ddagger}$" if verdict in WORSE else ""
+        word = verdict((str(self.baseline), run, metric)) if marking.baseline else None
+        return r"$^{\dagger}$" if word in BETTER else r"$^{\ddagger}$" if word in WORSE else ""
 
 
 def _numbers(metric: str, means: Floats, digits: int | None, percent: bool) -> list[Latex]:
@@ -142,16 +137,10 @@ def _numbers(metric: str, means: Floats, digits: int | None, percent: bool) -> l
     return [latex(number(mean) if digits is None else f"{mean:.{digits}f}") for mean in means.tolist()]
 
 
-def paper_name(metric: str, own: Mapping[str, str] = {}, percent: bool = False) -> Latex:
+def paper_name(metric: str, own: Mapping[str, str] = {}) -> Latex:
     """What a paper calls a metric, with its cutoff; own: other names, by metric or by its name without parameters."""
     parsed = parse_one(metric)
     if metric in own:
         return Latex(own[metric])
     name = own.get(parsed.name, PAPER_NAMES.get(parsed.name))
-    rest = latex(metric.removeprefix(parsed.name))
-    return latex(metric) if name is None else Latex(name + rest)
-
-
-def _own_names(names: Mapping[str, str] | None) -> dict[str, str]:
-    """The names of metrics, however they are spelt."""
-    return {name if name in METRICS.rows else str(parse_one(name)): text for name, text in (names or {}).items()}
+    return latex(metric) if name is None else Latex(name + latex(metric.removeprefix(parsed.name)))

@@ -94,37 +94,33 @@ def pin_outcomes(options: Gates) -> list[PinOutcome]:
         return []
     how = {"columns": options.columns, "exclude": options.exclude}
     align = plan_one("rr", options.convention, options.choices).align
-    lists = _RankedLists(_run("candidate", options.candidate), align, **how)
-    before = None if _is_saved(options.baseline) else _RankedLists(options.baseline, align, **how)
+    if _has_no_lists(options.candidate):
+        raise GatesError("pins need lists, and the candidate is a saved result; give the run")
+    lists = _RankedLists(options.candidate, align, **how)
+    before = None if _has_no_lists(options.baseline) else _RankedLists(options.baseline, align, **how)
     return [
         _outcome(pin, lists.places(pin.query), None if before is None else before.places(pin.query))
         for pin in options.pin
     ]
 
 
-def _is_saved(run: Any) -> bool:
-    """Has a baseline no lists, as a saved result, or is there none."""
+def _has_no_lists(run: Any) -> bool:
+    """Whether a side is a saved result, or there is none."""
     return run is None or isinstance(run, Result) or (is_path(run) and is_result(run))
-
-
-def _run(side: str, run: Any) -> Any:
-    if _is_saved(run):
-        raise GatesError(f"pins need lists, and the {side} is a saved result; give the run")
-    return run
 
 
 def _outcome(pin: Pin, places: Mapping[str, int] | None, before: Mapping[str, int] | None) -> PinOutcome:
     ranks = {item: (places or {}).get(str(item)) for item in pin.items}
     earlier = None if before is None else {item: before.get(str(item)) for item in pin.items}
-    inside = [rank is not None and rank <= (pin.within or rank) for rank in ranks.values()]
+    within = [rank is not None and rank <= (pin.within or rank) for rank in ranks.values()]
     if pin.empty:
         passed = not places
         where = "has no items" if passed else f"has {len(places or ())} items, {next(iter(places or ()))} is at 1"
         where += "" if passed or before is None else f", had {len(before) or 'none'}"
     else:
-        passed = all(inside) if pin.all else any(inside)
-        of_interest = [item for item, good in zip(ranks, inside, strict=True) if good == passed]
-        where = "; ".join(_sentence(item, ranks[item], earlier) for item in of_interest)
+        passed = all(within) if pin.all else any(within)
+        decisive = (item for item, is_within in zip(ranks, within, strict=True) if is_within == passed)
+        where = "; ".join(_sentence(item, ranks[item], earlier) for item in decisive)
         where = "the run does not have this query" if places is None else where
     verdict = "passed" if passed else "failed"
     return PinOutcome(pin.query, pin.rule, verdict, pin.severity, f"{pin.query}: {where}", ranks, earlier)

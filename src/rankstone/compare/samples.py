@@ -66,16 +66,12 @@ class SamplesComparison(Comparison):
         return self._variants.caveats
 
     @property
-    def notes(self) -> list[str]:
-        """The lines printed under the table."""
-        return list(self._variants._answer().notes)
-
-    @property
     def headline(self) -> str:
         """The verdicts in a line."""
         return "; ".join(f"{of.run} than {of.baseline} on {of.metric}: {of.verdict}" for of in self._variants)
 
-    def _answer(self) -> Answer:
+    @property
+    def _summary(self) -> Answer:
         return self._variants._answer()
 
     def _columns(self) -> dict[str, Any]:
@@ -98,9 +94,9 @@ def compare_samples(
     """Compare two results as independent samples."""
     if len(systems) != 2:
         raise InputError(f"independent=True compares two runs; there are {len(systems)}")
-    names = list(systems) if baseline in (None, next(iter(systems))) else list(systems)[::-1]
-    if names[0] != (baseline or names[0]):
+    if baseline is not None and baseline not in systems:
         raise InputError(f"baseline={baseline!r} is none of the runs: {', '.join(map(repr, systems))}")
+    names = sorted(systems, key=lambda name: name != baseline)  # the baseline first
     for name in (name for name in names if len(systems[name]) > 1):
         raise InputError(f"{name} has several runs; independent=True compares two single ones")
     first, second = (systems[name][0] for name in names)

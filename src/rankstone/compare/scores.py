@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankstone.compare.breakdown import Records
 from rankstone.data.annotations import Floats
 from rankstone.errors import Advice, Hint, InputError, some
 from rankstone.metrics.declaration import text_parts, unknown_word
 from rankstone.metrics.registry import Metric, as_tuple, parse
-from rankstone.results.answer import Answer, number
+from rankstone.results.answer import Answer, Records, number
 from rankstone.results.definition import Definition
 from rankstone.statistics.intervals import NOISE
 from rankstone.statistics.rank_aggregation import borda_count, descending_ranks, rank_interval

@@ -125,7 +125,7 @@ def winner_of(data: Experiment) -> Winner:
         confidence, seed = data.rules.confidence, data.rules.seed
         oriented = direction * sample.values
         of = selection(oriented, folds=_FOLDS, clusters=sample.clusters, confidence=confidence, seed=seed)
-        kept = contenders(oriented, clusters=sample.clusters, confidence=confidence, seed=seed)
+        contends = contenders(oriented, clusters=sample.clusters, confidence=confidence, seed=seed)
         unit = np.exp if sample.is_log else float
         low, expected, high = sorted(float(unit(direction * value)) for value in (of.low, of.expected, of.high))
         order = [at for at in np.argsort(-of.wins, kind="stable").tolist() if at != of.best]
@@ -133,7 +133,7 @@ def winner_of(data: Experiment) -> Winner:
             label, data.names[of.best], len(data.names), len(sample.values), float(sample.means[of.best]), expected,
             low, high, float(1 - of.wins[of.best]),
             {data.names[at]: float(of.wins[at]) for at in order if of.wins[at] > 0},
-            tuple(data.names[at] for at in np.argsort(-oriented.mean(axis=0), kind="stable").tolist() if kept[at]),
+            tuple(data.names[at] for at in np.argsort(-oriented.mean(axis=0), kind="stable").tolist() if contends[at]),
             confidence, winners,
         )  # fmt: skip
     return next(iter(winners.values()))

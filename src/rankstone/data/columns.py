@@ -11,7 +11,7 @@ import numpy as np
 
 from rankstone import _core
 from rankstone.data.annotations import SEVERAL, Annotations, Floats, Ints, Subtopics, all_in_order
-from rankstone.data.arrow import Column, Places, as_column, distinct, encoded, numbers, plain, plain_ids, take
+from rankstone.data.arrow import Column, Places, as_column, as_numpy, distinct, encoded, numbers, plain, plain_ids, take
 from rankstone.data.roles import NOTES
 from rankstone.data.source import Aligned, AlignOptions, TopK, ranked_from
 from rankstone.errors import Advice, DataError, InputError, InputTypeError
@@ -260,6 +260,11 @@ def _codes(subtopic: Column) -> Ints:
         row = int(np.argmin(codes))
         raise DataError(f"truth subtopics: row {row} is null", "missing", "truth", row=row)
     return codes
+
+
+def grades_of(truth: Columns) -> Floats:
+    """The grades as numbers; 1 each where the truth has none."""
+    return np.ones(len(truth.query)) if truth.grade is None else np.asarray(as_numpy(truth.grade), dtype=np.float64)
 
 
 def _floats(column: Column) -> Floats:

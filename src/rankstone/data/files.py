@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Literal, TypeAlias, TypeGuard
+from typing import Literal, TypeAlias, TypeGuard, TypeVar
 
 from rankstone.data.arrow import Table, as_text, is_table, is_whole, movable, pyarrow
 from rankstone.data.columns import Columns
@@ -38,6 +38,8 @@ from rankstone.errors import Advice, FileError, Hint, InputError, InputTypeError
 from rankstone.progress import watched
 
 Path = str | os.PathLike[str]
+T = TypeVar("T", bound="Columns | Lists")
+R = TypeVar("R", bound="Columns | Lists")
 OnError = Literal["stop", "skip"]
 ColumnNames: TypeAlias = "Mapping[str, str | int | None]"  # {"query": "user_id", "item": "movie", "grade": None}
 _FIELDS = re.compile(rb'[\s,:"{}\[\]]+')  # between words of a line
@@ -160,7 +162,7 @@ def _with_arrays(side: Columns | Lists) -> Columns | Lists:
     return replace(side, query=movable(side.query), item=movable(side.item))
 
 
-def same_ids(truth: Columns | Lists, run: Columns | Lists) -> tuple[Columns | Lists, Columns | Lists]:
+def same_ids(truth: T, run: R) -> tuple[T, R]:
     """The same, with integer ids as strings where the other side has strings."""
     for role in ("query", "item"):
         ours, theirs = _field(truth, role), _field(run, role)
@@ -174,7 +176,7 @@ def same_ids(truth: Columns | Lists, run: Columns | Lists) -> tuple[Columns | Li
     return truth, run
 
 
-def all_same_ids(truth: Columns | Lists, runs: Sequence[Columns | Lists]) -> list[Columns | Lists]:
+def all_same_ids(truth: T, runs: Sequence[T]) -> list[T]:
     """A truth and several runs, with ids of the same type."""
     read = list(runs)
     for at in [*range(len(read))] * 2:  # twice, as a later run may have changed the truth's ids to strings

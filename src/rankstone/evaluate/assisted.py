@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rankstone.errors import InputError
 from rankstone.evaluate.human_part import Parts, check_plan, check_random, parts_of, worth
 from rankstone.results.answer import Answer, number, plain, signed
-from rankstone.results.definition import label_of
 from rankstone.results.result import Result
 from rankstone.statistics.intervals import Interval
 from rankstone.statistics.prediction_powered import PredictionPowered, prediction_powered
 from rankstone.statistics.student_t import level
 
 if TYPE_CHECKING:
-    from rankstone.metrics.registry import Metric
-    from rankstone.typing import Id, Path
+    from rankstone.compare.config import Groups
+    from rankstone.typing import Path
 
 
 def assist(human: Result, machine: Result, vouched: bool) -> AssistedResult:
@@ -40,7 +38,8 @@ def assist(human: Result, machine: Result, vouched: bool) -> AssistedResult:
 class AssistedResult(Result):
     """Means by human labels of a random part of the queries, made precise by machine labels of all of them.
 
-    `per_query` and `queries` are those with human labels.
+    `per_query` and `queries` are those with human labels. `interval` is by prediction-powered inference: Student's,
+    corrected for skewness, without `method=` and `clusters=`.
 
     Attributes
     ----------
@@ -53,34 +52,12 @@ class AssistedResult(Result):
     _machine: Result
     _parts: Parts
 
-    def interval(
-        self,
-        metric: str | Metric,
-        confidence: float = 0.95,
-        *,
-        method: str | None = None,
-        clusters: Mapping[Id, Hashable] | Sequence[Hashable] | None = None,
-        resamples: int = 9999,
-        seed: int = 0,
+    def _interval_of(
+        self, label: str, confidence: float, method: str | None, clusters: Groups | None, *resampling: int
     ) -> Interval:
-        """Confidence interval of a mean, by prediction-powered inference.
-
-        Parameters
-        ----------
-        metric : str or Metric
-            One of the metrics of the result.
-        confidence : float, default 0.95
-            Confidence level.
-        method, clusters, resamples, seed : optional
-            Not supported: the interval is Student's, corrected for skewness.
-
-        Returns
-        -------
-        Interval
-        """
+        """By prediction-powered inference."""
         if method is not None or clusters is not None:
             raise InputError("method= and clusters= do not go with machine labels; the interval is Student's")
-        label = label_of(metric, self._means)
         theirs = self._machine.per_query[label]
         estimate = prediction_powered(
             self.per_query[label], theirs[self._parts.same], theirs[self._parts.others],
@@ -131,12 +108,12 @@ class AssistedResult(Result):
                 **{name: [getattr(row, name) for row in self.estimates.values()] for name in names}}  # fmt: skip
 
     def _answer(self) -> Answer:
-        rows = [["metric", "estimate", "95 % interval", "human only", "machine only", "machine is off by"]]
+        confidence = 0.95 if self._confidence is None else self._confidence
+        percent = f"{100 * confidence:g} % interval"
+        rows = [["metric", "estimate", percent, "human only", "machine only", "machine is off by"]]
         for label, row in self.estimates.items():
-            low, high = (row.low, row.high) if self._confidence is None else self.interval(label, self._confidence)[:2]
+            low, high, *_ = self.interval(label, confidence)
             ends = f"{number(low)} {number(high)}"
             rows.append([label, number(row.value), ends, number(row.human), number(row.machine), signed(row.bias)])
-        if self._confidence is not None:
-            rows[0][2] = f"{100 * self._confidence:g} % interval"
         tips = {label: definition.cite for label, definition in self.definitions.items()}
         return Answer(rows, notes=self.notes, tips=tips)

@@ -16,7 +16,7 @@ from rankstone.align.two_passes import TwoPasses
 from rankstone.conventions.convention import Convention, find_convention
 from rankstone.conventions.plan import DEFAULT_METRICS, Capabilities, Plan, alignments, check_supported, make_plans
 from rankstone.data.arrow import as_numpy, as_text, is_whole, movable, plain_ids
-from rankstone.data.columns import Columns, by_role, one_each
+from rankstone.data.columns import Columns, by_role, grades_of, one_each
 from rankstone.data.files import is_path, open_batches, read_truth, side_columns
 from rankstone.data.lines import Batches
 from rankstone.data.lists import from_sparse, is_sparse
@@ -393,6 +393,5 @@ def _returned(batch: Rows, columns: ColumnRoles | None) -> Columns:
 
 def _identity(truth: Columns) -> str:
     """A digest of the truth."""
-    grades = np.ones(len(truth.query)) if truth.grade is None else np.asarray(truth.grade, dtype=np.float64)
     annotations = [np.asarray(part) for part in (truth.weight, *(truth.rows or ())) if part is not None]
-    return identity(truth.query, truth.item, numbers=[grades, *annotations])
+    return identity(truth.query, truth.item, numbers=[grades_of(truth), *annotations])

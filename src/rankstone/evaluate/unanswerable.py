@@ -77,8 +77,9 @@ class RiskCoverage(Readable, Mapping[str, float]):
         match = _NAUC.fullmatch(name) if isinstance(name, str) else None
         if match is None:
             raise KeyError(f"{name!r}; there are {', '.join(self)}")
-        known = {label: metric for metric, label in self._labels.items()}
-        metric = match[1] if match[1] in self._labels else known[label_of(re.sub("_at_", "@", match[1]), known)]
+        metric = match[1]
+        if metric not in self._labels:
+            metric = _mteb_name(label_of(metric.replace("_at_", "@"), dict.fromkeys(self._labels.values())))
         return f"nauc_{metric}_{match[2]}"
 
     def __getitem__(self, name: str) -> float:
@@ -126,8 +127,7 @@ class RiskCoverage(Readable, Mapping[str, float]):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the areas, and the curves."""
-        curves = {name: {"coverage": curve[0].tolist(), "value": curve[1].tolist()} for name, curve in
-                  self._curves.items()}  # fmt: skip
+        curves = {name: plain(curve) for name, curve in self._curves.items()}
         return {"queries": self.queries, "areas": dict(self), "curves": curves}
 
     def _columns(self) -> Mapping[str, Sequence[Any]]:
@@ -198,12 +198,13 @@ def risk_coverage(
     1.0
     """
     result, lists = _scored(truth, run, metrics, convention, columns, choices)
-    values = {label: result.per_query[label] for label in result}
-    confidence = {
-        name: np.array([of(scores) if len(scores) else -math.inf for scores in lists])
-        for name, of in CONFIDENCES.items()
-    }
-    return RiskCoverage(values, confidence, result.definitions, equal)
+    confidences = {name: _confidences(lists, name) for name in CONFIDENCES}
+    return RiskCoverage(dict(result.per_query), confidences, result.definitions, equal)
+
+
+def _confidences(lists: Sequence[Floats], name: str) -> Floats:
+    """The confidence of each query; none of one with an empty list."""
+    return np.array([CONFIDENCES[name](scores) if len(scores) else -math.inf for scores in lists])
 
 
 def _scored(
@@ -212,9 +213,7 @@ def _scored(
     """The result, and the scores of each query's list, the best first."""
     source = open_source(truth, run, columns=columns)
     result = evaluate_source(source, metrics, convention, None, 0, choices)
-    measurement = result._measurement
-    options = measurement.plan(next(iter(result))).align
-    first = source.first(options, None)
+    first = source.first(result._measurement.plan(next(iter(result))).align, None)
     if first.score is None and len(first.item):
         raise InputError("confidence comes from scores, and the run is only an order of items")
     scores = np.zeros(0) if first.score is None else np.asarray(first.score, dtype=np.float64)
@@ -342,7 +341,7 @@ def answer_threshold(
     if len(result) != 1:
         raise InputError(f"metric={metric!r} is {len(result)} metrics; give one")
     (label,) = result
-    best = np.array([scores[0] if len(scores) else -math.inf for scores in lists])
+    best = _confidences(lists, "max")
     has_answer = _relevant(result, label) > 0
     if not has_answer.any():
         raise InputError("no query has an answer; what the cut costs is unknown")

@@ -12,18 +12,26 @@ import numpy as np
 from rankstone.align.alignment import Floats
 from rankstone.errors import InputError
 from rankstone.metrics.registry import parse_one
-from rankstone.results.answer import Answer, Readable, number, p_said, p_value, signed
+from rankstone.results.answer import Answer, Records, comparative, number, p_said, p_value, signed
 from rankstone.results.definition import Definition, label_of, summarize
 from rankstone.results.schema import stamp
-from rankstone.statistics.anytime import confidence_sequence
 from rankstone.statistics.corrections import adjust
 from rankstone.statistics.paired import Fit
-from rankstone.statistics.two_samples import Moments, cuped, moments, newcombe, per_unit, relative, sample_ratio, welch
+from rankstone.statistics.two_samples import (
+    Moments,
+    cuped,
+    moments,
+    newcombe,
+    per_unit,
+    relative,
+    sample_ratio,
+    sequential,
+    welch,
+)
 
 Past: TypeAlias = Mapping[Any, float]  # a value from before the experiment, by unit
 FEW = 20  # units, below which an interval is unreliable
 MISMATCH = 0.001  # p of a sample ratio, below which units were lost
-_UP = {"higher": 1, "lower": -1, "neither": 0}
 
 
 class Rows(NamedTuple):
@@ -89,7 +97,7 @@ class SampleRules(NamedTuple):
     expected: Sequence[float] | None = None  # intended proportions of units
 
 
-class VariantComparison(Readable):
+class VariantComparison(Records[VariantDifference]):
     """The differences between two independent samples: a `VariantDifference` per metric.
 
     `comparison["rr"]` is that of a metric; iterating yields all.
@@ -106,6 +114,8 @@ class VariantComparison(Readable):
         The definition of each metric.
     """
 
+    _names = tuple(VariantDifference.__dataclass_fields__)
+
     def __init__(
         self,
         names: tuple[str, str],
@@ -118,23 +128,16 @@ class VariantComparison(Readable):
         self.baseline, self.run = names
         self.definitions, self.confidence, self._rules, self._unit = dict(definitions), rules.confidence, rules, unit
         compared = {label: _compared(label, names, rows, rules) for label, rows in samples.items()}
-        self._fits, parts = (
-            {label: fit for label, (_, fit) in compared.items()},
-            [part for part, _ in compared.values()],
-        )
+        self._fits = {label: fit for label, (_, fit) in compared.items()}
+        parts = [part for part, _ in compared.values()]
         if not parts:
             raise InputError(f"no metric can be compared: {', '.join(left_out)} is computed over all lists at once")
         p = np.array([part.p for part in parts])
         is_number = ~np.isnan(p)
         p[is_number] = adjust(p[is_number], "holm")
-        self.differences = tuple(_decided(part, value, rules) for part, value in zip(parts, p.tolist(), strict=True))
+        self._records = tuple(_decided(part, value, rules) for part, value in zip(parts, p.tolist(), strict=True))
+        self.differences = self._records
         self.caveats = tuple(self._caveats(next(iter(samples.values())), left_out))
-
-    def __iter__(self) -> Iterator[VariantDifference]:
-        return iter(self.differences)
-
-    def __len__(self) -> int:
-        return len(self.differences)
 
     def __getitem__(self, metric: str) -> VariantDifference:
         by_metric = {of.metric: of for of in self}
@@ -171,9 +174,6 @@ class VariantComparison(Readable):
             if without:
                 yield f"{without:,} of {sum(counts):,} {self._unit} have no past, and count as its mean"
 
-    def _columns(self) -> Mapping[str, Sequence[Any]]:
-        return {name: [getattr(of, name) for of in self] for name in VariantDifference.__dataclass_fields__}
-
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the differences, the caveats and the definitions."""
         return {
@@ -198,12 +198,12 @@ class VariantComparison(Readable):
              f"{_percent(of.relative_low)} {_percent(of.relative_high)}", p_value(of.p), p_value(of.adjusted)]
             for of in self
         )]  # fmt: skip
-        some = self.differences[0]
         methods = {"welch": "Welch's t", "newcombe": "Newcombe's of shares", "sequential": "confidence sequence"}
         used = ", ".join(methods[name] for name in dict.fromkeys(of.method for of in self))
         looks = "at every look" if self._rules.tuning is not None else "for one look, at a time that was fixed before"
         holm = f"; Holm over {len(self)} metrics" if len(self) > 1 else ""
-        notes = [f"{some.first_units:,} and {some.second_units:,} {self._unit}; intervals: {used}; valid {looks}{holm}"]
+        of = self.differences[0]
+        notes = [f"{of.first_units:,} and {of.second_units:,} {self._unit}; intervals: {used}; valid {looks}{holm}"]
         if self._rules.before is not None:
             notes.append(
                 "adjusted by the past (CUPED), which explains "
@@ -235,33 +235,32 @@ def _compared(
     first, second = (
         moments(each) if len(each) > 1 else Moments(float(each.mean()), math.nan, len(each)) for each in values
     )
-    fit: Any = welch(first, second) if min(first.n, second.n) > 1 else None
+    fit: Any = None
     lift, method = relative(first, second), "welch"
-    if rules.tuning is not None and fit is not None:
-        more: Any = {"confidence": rules.confidence, "tuning": rules.tuning}
-        method, fit = "sequential", confidence_sequence(fit.mean, fit.error, lift.n, **more)
-    nan = math.nan
-    low = high = p = lift_low = lift_high = nan
-    if fit is not None:
+    low = high = p = lift_low = lift_high = math.nan
+    if min(first.n, second.n) > 1:
+        fit = welch(first, second)
+        if rules.tuning is not None:
+            method = "sequential"
+            fit = sequential(first, second, confidence=rules.confidence, tuning=rules.tuning)
         low, high = map(float, fit.interval(rules.confidence))
         p = float(fit.p())
         of_lift = fit._replace(mean=np.asarray(lift.mean), error=np.asarray(lift.error))
         lift_low, lift_high = map(float, of_lift.interval(rules.confidence))
-    own = [len(each.top) == len(set(each.units)) and bool((each.bottom == 1).all()) for each in rows]
-    if (
-        method == "welch"
-        and rules.before is None
-        and all(own)
-        and all(np.isin(each.top, (0, 1)).all() for each in rows)
-    ):
+    if method == "welch" and rules.before is None and all(map(_is_binary, rows)):
         low, high = newcombe([each.top.sum() for each in rows], [len(each.top) for each in rows], rules.confidence)
         method = "newcombe"
     of = VariantDifference(
-        label, *names, first.mean, second.mean, second.mean - first.mean, low, high, p, nan, lift.mean, lift_low,
-        lift_high,
-        first.n, second.n, method, explained, "",
+        label, *names, first.mean, second.mean, second.mean - first.mean, low, high, p, math.nan, lift.mean, lift_low,
+        lift_high, first.n, second.n, method, explained, "",
     )  # fmt: skip
     return of, fit
+
+
+def _is_binary(rows: Rows) -> bool:
+    """Whether each unit has one value, which is 0 or 1."""
+    single = len(rows.top) == len(set(rows.units)) and (rows.bottom == 1).all()
+    return bool(single and np.isin(rows.top, (0, 1)).all())
 
 
 def _units(rows: Rows) -> tuple[Floats, list[Hashable]]:
@@ -272,7 +271,7 @@ def _units(rows: Rows) -> tuple[Floats, list[Hashable]]:
 
 
 def _decided(of: VariantDifference, adjusted: float, rules: SampleRules) -> VariantDifference:
-    up = _UP[parse_one(of.metric).declaration.better]
-    words = {1: ("better", "worse"), -1: ("worse", "better"), 0: ("higher", "lower")}[up]
-    verdict = "inconclusive" if not adjusted <= 1 - rules.confidence else words[0] if of.difference > 0 else words[1]
+    verdict = "inconclusive"
+    if adjusted <= 1 - rules.confidence:
+        verdict = comparative(of.difference, parse_one(of.metric).declaration.direction)
     return replace(of, adjusted=adjusted, verdict=verdict)

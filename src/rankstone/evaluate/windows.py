@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime, timedelta, timezone
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -66,12 +66,9 @@ class Impression(NamedTuple):
 
 def is_pair(item: object) -> bool:
     """Whether it is an item with its score."""
-    return (
-        isinstance(item, (tuple, list))
-        and len(item) == 2
-        and isinstance(item[1], (Real, np.number))
-        and not isinstance(item[1], bool)
-    )
+    if not isinstance(item, (tuple, list)) or len(item) != 2:
+        return False
+    return isinstance(item[1], (Real, np.number)) and not isinstance(item[1], bool)
 
 
 def listed_items(items: object) -> tuple[list[Any], list[float] | None]:
@@ -167,12 +164,7 @@ class WindowResult(ByMetric[Estimate], Readable):
         self._named, self._kind = named, kind
 
     def compare(
-        self,
-        baseline: Hashable,
-        run: Hashable,
-        *,
-        before: Past | None = None,
-        expected: Sequence[float] | None = None,
+        self, baseline: Hashable, run: Hashable, *, before: Past | None = None, expected: Sequence[float] | None = None
     ) -> VariantComparison:
         """The difference of each metric between two segments, such as the variants of an A/B test.
 
@@ -233,27 +225,29 @@ class WindowResult(ByMetric[Estimate], Readable):
         """
         kinds = {"mean": "Mean over the lists of the window", "low": "Lower end of its interval",
                  "high": "Upper end of its interval", "lists": "Lists of the window"}  # fmt: skip
-        every: list[tuple[dict[str, Any], Mapping[str, Estimate]]] = [({}, self._found)]
-        for key, of_segment in self.by.items():
-            values = key if isinstance(key, tuple) else (key,)
-            every.append((dict(zip(self.segment_keys, values, strict=True)), of_segment))
         lines = []
         for kind, words in kinds.items():
             lines += [f"# HELP {prefix}_{kind} {words}", f"# TYPE {prefix}_{kind} gauge"]
-            for segment, estimates in every:
-                for label, estimate in estimates.items():
-                    labels = _labels({"metric": label, **segment})
-                    lines.append(f"{prefix}_{kind}{labels} {_sample(getattr(estimate, kind))}")
+            for key, label, estimate in self._rows():
+                segment = {} if key is None else dict(zip(self.segment_keys, key, strict=True))
+                labels = _labels({"metric": label, **segment})
+                lines.append(f"{prefix}_{kind}{labels} {_sample(getattr(estimate, kind))}")
         name = f"{prefix}_events_total"
         lines += [f"# HELP {name} Lists and feedback by what became of them", f"# TYPE {name} counter"]
         lines += [f"{name}{_labels({'kind': kind})} {count}" for kind, count in self.counters.items()]
         return "\n".join([*lines, ""])
 
+    def _rows(self) -> Iterator[tuple[tuple[Any, ...] | None, str, Estimate]]:
+        """The key of the segment, None for all lists; then the metric and its estimate."""
+        keys = [(key,) if isinstance(self._named, str) else tuple(key) for key in self.by]
+        for key, estimates in zip((None, *keys), (self._found, *self.by.values()), strict=True):
+            for label, estimate in estimates.items():
+                yield key, label, estimate
+
     def _columns(self) -> dict[str, list[Any]]:
         """Columns: the keys of the segment, None for all lists; then metric, mean, low, high and lists."""
-        keys = [(key,) if isinstance(self._named, str) else tuple(key) for key in self.by]
-        every = zip([(None,) * len(self.segment_keys), *keys], [self._found, *self.by.values()], strict=True)
-        rows = [(*key, label, *estimate) for key, estimates in every for label, estimate in estimates.items()]
+        everything = (None,) * len(self.segment_keys)
+        rows = [(*(key or everything), label, *estimate) for key, label, estimate in self._rows()]
         return {name: [row[at] for row in rows] for at, name in enumerate((*self.segment_keys, *_NUMBERS))}
 
     def to_dict(self) -> dict[str, Any]:
@@ -307,8 +301,8 @@ class WindowLists(NamedTuple):
             return np.array(self.segments[name], dtype=np.int64)
         parts = [places for key, places in self.segments.items() if isinstance(key, tuple) and name in key]
         if not parts:
-            known = ", ".join(map(repr, self.segments)) or "none: name their keyword, Online(by=...)"
-            raise InputError(f"there is no segment {name!r}; there are {known}")
+            names = ", ".join(map(repr, self.segments)) or "none: name their keyword, Online(by=...)"
+            raise InputError(f"there is no segment {name!r}; there are {names}")
         return np.sort(np.concatenate([np.array(places, dtype=np.int64) for places in parts]))
 
 
@@ -361,11 +355,10 @@ def estimate(
     codes = None if persons is None else np.unique(persons[counted], return_inverse=True)[1].ravel()
     numerator, denominator = float(ExactSum(weights * top)), float(ExactSum(weights * bottom))
     mean = mean_from(plan, Sums(numerator, denominator, len(top)), finish)
-    # The effective sample size (Kish): with equal weights, the number of lists.
-    own: Floats = weights if codes is None else np.bincount(codes, weights).astype(float)
-    size = float(ExactSum(own)) ** 2 / float(ExactSum(own**2)) if len(top) else 0.0
     if codes is not None:
-        size = float(len(own))
+        size = float(codes.max(initial=-1) + 1)  # persons
+    else:  # the effective sample size (Kish): with equal weights, the number of lists
+        size = float(ExactSum(weights)) ** 2 / float(ExactSum(weights**2)) if len(top) else 0.0
     if size - 1 < 1e-9 or denominator == 0:
         return Estimate(mean, math.nan, math.nan, len(top))
     lowest, highest = plan.metric.declaration.bounds
@@ -395,10 +388,9 @@ def _interval(
     if tuning is not None:
         from rankstone.statistics import confidence_sequence
 
-        low, high = confidence_sequence(ratio, deviation, size, confidence=confidence, tuning=tuning).interval(
-            confidence
-        )
-        return float(low), float(high)
+        sequence = confidence_sequence(ratio, deviation, size, confidence=confidence, tuning=tuning)
+        low, high = map(float, sequence.interval(confidence))
+        return low, high
     reach = float(stdtrit(size - 1, (1 + confidence) / 2)) * deviation
     return ratio - reach, ratio + reach
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rankstone.compare.breakdown import Records
 from rankstone.compare.caveats import FEW
 from rankstone.errors import InputError
 from rankstone.interleaving.click_log import read_log
-from rankstone.results.answer import Answer, p_value, plain, queries
+from rankstone.results.answer import Answer, Records, p_value, plain, queries
 from rankstone.statistics import adjust, confidence_sequence, proportion_interval, sample_size, student
 from rankstone.statistics.anytime import tuning_of
 from rankstone.statistics.paired import TUNING

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rankstone.typing import ColumnRoles, Metrics, Path, Run, Truth
 
 _WORST = 5  # queries that are printed
+_SAME = "same grade"  # the raw agreement
 
 
 class Shown(NamedTuple):
@@ -194,8 +195,7 @@ def agreement(
         raise InputError(f"reference={reference!r} is none of the judges: {', '.join(map(repr, panel.names))}")
     if resamples < 1:
         raise InputError(f"resamples={resamples!r} is not above 0")
-    several = (~np.isnan(panel.grades)).sum(axis=1) >= 2
-    if not several.any():
+    if not (panel.judged.sum(axis=1) >= 2).any():
         raise InputError("no item is judged by two judges; the judges share no query and item")
     if runs is None and (metrics is not None or choices):
         name = "metrics" if metrics is not None else next(iter(choices))
@@ -234,8 +234,8 @@ class Agreement(Readable):
         self._rules = confidence, resamples, seed
         self.judges = panel.names
         self.scale = panel.ratings.categories.tolist()
-        self.judgements = dict(zip(panel.names, (~np.isnan(panel.grades)).sum(axis=0).tolist(), strict=True))
-        self.shared = int(((~np.isnan(panel.grades)).sum(axis=1) >= 2).sum())
+        self.judgements = dict(zip(panel.names, panel.judged.sum(axis=0).tolist(), strict=True))
+        self.shared = int((panel.judged.sum(axis=1) >= 2).sum())
 
     def __getitem__(self, name: str) -> CoefficientRow:
         rows = {row.name: row for row in self.coefficients}
@@ -273,8 +273,7 @@ class Agreement(Readable):
         """
         first, second = self._pair(first, second)
         codes = self._panel.ratings.codes[:, [self._at(first), self._at(second)]]
-        out: list[list[int]] = cross_table(codes, len(self.scale)).tolist()
-        return out
+        return list(cross_table(codes, len(self.scale)).tolist())
 
     @cached_property
     def bias(self) -> list[Bias]:
@@ -290,13 +289,9 @@ class Agreement(Readable):
         distances = np.abs(ratings.categories[:, None] - ratings.categories[None])
         same, apart = ((tally.together * weights).sum(axis=(1, 2)) for weights in (identity, distances))
         rows = np.flatnonzero(tally.pairs)
-        ids = plain_ids(self._panel.queries, rows)
-        out = [
-            QueryAgreement(
-                name, int(tally.pairs[at]), float(same[at] / tally.pairs[at]), float(apart[at] / tally.pairs[at])
-            )
-            for name, at in zip(ids, rows.tolist(), strict=True)
-        ]
+        pairs = tally.pairs[rows]
+        columns = (pairs.astype(int).tolist(), (same[rows] / pairs).tolist(), (apart[rows] / pairs).tolist())
+        out = map(QueryAgreement, plain_ids(self._panel.queries, rows), *columns)
         return sorted(out, key=lambda row: (-row.distance, row.agreement))
 
     def plot(self, kind: str = "confusion", *names: str) -> Plot:
@@ -414,15 +409,13 @@ class Agreement(Readable):
     def _headline(self) -> str:
         raw, alpha = self.coefficients[0], self["Krippendorff's alpha, ordinal"]
         names = " and ".join(self.judges) if len(self.judges) == 2 else f"{len(self.judges)} judges"
-        said = "" if math.isnan(alpha.value) else f"; alpha (ordinal) {alpha.value:.2f}"
-        return f"{names} give the same grade to {100 * raw.value:.1f} % of the items{said}"
+        ordinal = "" if math.isnan(alpha.value) else f"; alpha (ordinal) {alpha.value:.2f}"
+        return f"{names} give the same grade to {100 * raw.value:.1f} % of the items{ordinal}"
 
     def _threshold_table(self) -> Answer:
-        names = [row.name for rows in self.thresholds.values() for row in rows]
-        head = ["relevant from", *dict.fromkeys(names)]
-        return Answer(
-            [head, *([f"{at:g}", *(_cell(row.value) for row in rows)] for at, rows in self.thresholds.items())]
-        )
+        names = dict.fromkeys(row.name for rows in self.thresholds.values() for row in rows)
+        body = ([f"{at:g}", *(_cell(row.value) for row in rows)] for at, rows in self.thresholds.items())
+        return Answer([["relevant from", *names], *body])
 
     def _bias_table(self) -> Answer:
         head = ["judge", f"{self.reference}'s grade", "items", "mean grade", "difference", "interval", "judge is"]
@@ -445,36 +438,33 @@ def _rows(ratings: Ratings, query: Any, shown: Sequence[Shown], rules: tuple[flo
     """Raw agreement and some coefficients, with intervals."""
     judged = ratings.codes >= 0
     raw = ratings.only(np.asarray(judged.any(axis=1))).tally()
-    out = {"same grade": float(np.trace(raw.together) / raw.pairs)}
-    rows: dict[str, CoefficientRow] = {}
-    wanted = [one for one in shown if COEFFICIENTS[one.coefficient].judges in (None, judged.shape[1])]
+    same_grade = float(np.trace(raw.together) / raw.pairs)
+    rows = {_SAME: CoefficientRow(_SAME, *[math.nan] * 5)}
+    applicable = [row for row in shown if COEFFICIENTS[row.coefficient].judges in (None, judged.shape[1])]
     for unequal in (True, False):
-        several = [one for one in wanted if COEFFICIENTS[one.coefficient].unequal == unequal]
+        several = [row for row in applicable if COEFFICIENTS[row.coefficient].unequal == unequal]
         units = np.asarray(judged.any(axis=1) if unequal else judged.all(axis=1))
         rows |= _with_intervals(ratings.only(units), query[units], several, rules) if units.any() else {}
-    same = rows.pop("", CoefficientRow("", *[math.nan] * 5))
-    return [
-        same._replace(name="same grade", value=out["same grade"]),
-        *(rows[one.name] for one in wanted if one.name in rows),
-    ]
+    raw_row = rows.pop(_SAME)._replace(value=same_grade)
+    return [raw_row, *(rows[row.name] for row in applicable if row.name in rows)]
 
 
 def _with_intervals(
     ratings: Ratings, query: Any, shown: Sequence[Shown], rules: tuple[float, int, int]
 ) -> dict[str, CoefficientRow]:
-    """Coefficients of units that have as many judgements as these need; without a name, the raw agreement."""
+    """Coefficients of units that have as many judgements as these need, and the interval of the raw agreement."""
     confidence, resamples, seed = rules
     by_query = ratings.tally(np.unique(query, return_inverse=True)[1])
     total = Tally(*(part.sum(axis=0) for part in by_query))
     named = [(COEFFICIENTS[one.coefficient], weighting(COEFFICIENTS[one.coefficient], one.weights)) for one in shown]
     samples = _resampled(by_query, named, ratings.categories, resamples, seed)
     out = {}
-    for at, (one, (row, weights)) in enumerate(zip(shown, named, strict=True)):
+    for one, (row, weights), drawn in zip(shown, named, samples, strict=False):
         own = weights_of(weights, ratings.categories, total.margins)
         value, agreed, chance = (float(part) for part in coefficient_of(total, row, own))
-        out[one.name] = CoefficientRow(one.name, value, *_ends(samples[at], confidence), agreed, chance)
+        out[one.name] = CoefficientRow(one.name, value, *_ends(drawn, confidence), agreed, chance)
     if any(row.unequal for row, _ in named):
-        out[""] = CoefficientRow("", math.nan, *_ends(samples[-1], confidence), math.nan, math.nan)
+        out[_SAME] = CoefficientRow(_SAME, math.nan, *_ends(samples[-1], confidence), math.nan, math.nan)
     return out
 
 

@@ -101,12 +101,9 @@ class Effects:
         ]
         changes = [["verdict changes", "metric", *judges]]
         changes += [[f"{row.run} vs. {row.baseline}", row.metric, *row.verdicts.values()] for row in self.changes]
-        several = (
-            Answer(means, align="<<", fixed=2),
-            Answer(orders, align="<<"),
-            Answer(changes, align="<" * (2 + len(judges))),
-        )
-        return [answer for answer in several if len(answer.table) > 1]
+        of_changes = Answer(changes, align="<" * (2 + len(judges)))
+        tables = (Answer(means, align="<<", fixed=2), Answer(orders, align="<<"), of_changes)
+        return [answer for answer in tables if len(answer.table) > 1]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -121,25 +118,21 @@ def effects_of(
     panel: Panel, runs: Mapping[str, Run] | Sequence[Run], metrics: Metrics | None, choices: ByName
 ) -> Effects:
     """Evaluate and compare the runs under each judge."""
-    common = panel.only(panel.both)
+    common = panel.shared
     if not len(common.grades):
         raise InputError("no item is judged by all judges, so the runs cannot be compared under each of them")
     sides: Mapping[str, Any] = open_runs(runs, choices.get("columns")).sides
     if len(sides) < 2:
         raise InputError(f"there is one run, {next(iter(sides))!r}; the effect of a judge is on a comparison of two")
-    wanted = DEFAULT_METRICS if metrics is None else metrics
     comparisons = {
-        judge: compare(common.truth(common.grades[:, at]), sides, wanted, **choices)
-        for at, judge in enumerate(common.names)
+        judge: compare(common.truth(grades), sides, DEFAULT_METRICS if metrics is None else metrics, **choices)
+        for judge, grades in zip(common.names, common.grades.T, strict=True)
     }
     first = next(iter(comparisons.values()))
-    means: dict[str, dict[str, dict[str, float]]] = {
-        label: {
-            judge: dict(zip(sides, of._experiment.samples[label].means.tolist(), strict=True))
-            for judge, of in comparisons.items()
-        }
-        for label in first.metrics
-    }
+    means: dict[str, dict[str, dict[str, float]]] = {label: {} for label in first.metrics}
+    for judge, comparison in comparisons.items():
+        for label, sample in comparison._experiment.samples.items():
+            means[label][judge] = dict(zip(sides, sample.means.tolist(), strict=True))
     orders = [
         RunOrder(one, other, label, *_correlations(means[label][one], means[label][other]))
         for label in first.metrics

@@ -16,8 +16,8 @@ from rankstone.compare.certificate import AllLabels, with_all_labels
 from rankstone.compare.label_changes import LabelMove
 from rankstone.conventions.convention import Convention
 from rankstone.conventions.plan import Plan, make_plans
-from rankstone.data.arrow import as_numpy, concatenated, encoded, plain_ids, take
-from rankstone.data.columns import Columns, columns
+from rankstone.data.arrow import concatenated, encoded, plain_ids, take
+from rankstone.data.columns import Columns, columns, grades_of
 from rankstone.data.files import all_same_ids
 from rankstone.data.loaders import opened
 from rankstone.data.tables import as_columns
@@ -161,28 +161,25 @@ def judge_next(
         raise InputError(f"n={n!r} is not above 0")
     sides = open_runs(runs, columns).sides
     names = list(sides)
-    if len(names) < 2 or (baseline is not None and baseline not in names):
-        known = ", ".join(map(repr, names))
-        raise InputError(
-            f"baseline={baseline!r} is none of the runs: {known}" if baseline else f"one run only, {known}"
-        )
+    if baseline is not None and baseline not in names:
+        raise InputError(f"baseline={baseline!r} is none of the runs: {', '.join(map(repr, names))}")
+    if len(names) < 2:
+        raise InputError(f"one run only, {names[0]!r}")
     files = [as_columns(run, "run") for run in sides.values()]
-    side = _merged(truth, answers, columns)
-    side = _nothing(files[0]) if side is None else side
-    if any(one.path for one in (side, *files)):  # ids of files are strings
-        same, *returned = all_same_ids(side, list(files))
-        side, files = as_columns(same, "truth"), [as_columns(run, "run") for run in returned]
-    pairs = (
-        list(combinations(names, 2)) if baseline is None else [(baseline, name) for name in names if name != baseline]
-    )
+    judged = _judged(truth, answers, columns, files[0])
+    if any(side.path for side in (judged, *files)):  # ids of files are strings
+        judged, *files = all_same_ids(judged, files)
     by_name = dict(zip(names, files, strict=True))
-    compared = [with_all_labels(plan, side, [by_name[a], by_name[b]], "step", True) for a, b in pairs]
-    label = None if machine is None else as_columns(opened(machine, "truth", columns), "truth")
-    models = [_Model.of(labels, label, seed) for labels in compared]
+    pairs = list(combinations(names, 2))
+    if baseline is not None:
+        pairs = [(baseline, name) for name in names if name != baseline]
+    compared = [with_all_labels(plan, judged, [by_name[a], by_name[b]], "step", True) for a, b in pairs]
+    by_machine = None if machine is None else as_columns(opened(machine, "truth", columns), "truth")
+    models = [_Model.of(labels, by_machine, seed) for labels in compared]
     forecasts = [model.forecast(*pair, confidence) for pair, model in zip(pairs, models, strict=True)]
     open_models = [model for model, row in zip(models, forecasts, strict=True) if row.chance < 1 - error]
     matter = sum(int(model.matters.sum()) for model in models)
-    return JudgeNext(plan.label, _best(open_models or models, n), forecasts, error, matter, side)
+    return JudgeNext(plan.label, _best(open_models or models, n), forecasts, error, matter, judged)
 
 
 def _plan(metric: str | Metric, convention: str | Convention, choices: Mapping[str, Value]) -> Plan:
@@ -200,23 +197,18 @@ def _plan(metric: str | Metric, convention: str | Convention, choices: Mapping[s
     return plan
 
 
-def _nothing(run: Columns) -> Columns:
-    """No judgements, of ids as a run has them."""
-    none = np.zeros(0, dtype=np.int64)
-    return columns(query=take(run.query, none), item=take(run.item, none), grade=np.zeros(0))
+def _judged(truth: Truth | None, answers: Truth | None, roles: ColumnRoles | None, run: Columns) -> Columns:
+    """The judgements with the answers, which win; those without a grade, or with a negative one, are no judgement.
 
-
-def _merged(truth: Truth | None, answers: Truth | None, roles: ColumnRoles | None) -> Columns | None:
-    """The judgements with the answers, which win; those without a grade, or with a negative one, are no judgement."""
+    run: whose ids there are where there are no judgements.
+    """
     sides = [as_columns(opened(side, "truth", roles), "truth") for side in (truth, answers) if side is not None]
     sides = [side for side in sides if len(side.query)]
     if not sides:
-        return None
-    if len(sides) == 2:
-        sides = [as_columns(side, "truth") for side in all_same_ids(sides[0], sides[1:])]
-    grade = np.concatenate(
-        [np.ones(len(side.query)) if side.grade is None else np.asarray(as_numpy(side.grade), float) for side in sides]
-    )
+        none = np.zeros(0, dtype=np.int64)
+        return columns(query=take(run.query, none), item=take(run.item, none), grade=np.zeros(0))
+    sides = all_same_ids(sides[0], sides[1:])
+    grade = np.concatenate(list(map(grades_of, sides)))
     query, item = (concatenated([getattr(side, name) for side in sides]) for name in ("query", "item"))
     pair = encoded(query)[1] * (len(grade) + 1) + encoded(item)[1]
     answered = np.flatnonzero(~(np.isnan(grade) | (grade < 0)))
@@ -322,16 +314,10 @@ class _Model:
 
 def _machine_features(labels: AllLabels, machine: Columns) -> list[Floats]:
     """The machine's label of each item, and whether it has none."""
-    pair = labels.pair
-    words = [str(query) for query in labels.queries]
-    grades = np.ones(len(machine.query)) if machine.grade is None else np.asarray(as_numpy(machine.grade), dtype=float)
-    by_id = {
-        (str(query), str(item)): grade
-        for query, item, grade in zip(plain_ids(machine.query), plain_ids(machine.item), grades, strict=True)
-    }
-    own = [
-        by_id.get((words[query], str(item))) for query, item in zip(pair.query, plain_ids(labels.items), strict=True)
-    ]
+    machine_ids = zip(map(str, plain_ids(machine.query)), map(str, plain_ids(machine.item)), strict=True)
+    by_id = dict(zip(machine_ids, grades_of(machine), strict=True))
+    queries = (str(labels.queries[query]) for query in labels.pair.query)
+    own = [by_id.get(ids) for ids in zip(queries, map(str, plain_ids(labels.items)), strict=True)]
     lacking = np.array([grade is None for grade in own])
     return [np.array([grade or 0.0 for grade in own]), lacking.astype(float)]
 

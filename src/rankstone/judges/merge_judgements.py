@@ -71,11 +71,10 @@ def merge_judgements(
     if method not in MERGES:
         raise InputError(f"method={method!r}; choose from {', '.join(map(repr, MERGES))}")
     panel = panel_of(judges, columns)
-    judged = ~np.isnan(panel.grades)
-    panel = panel.only(np.asarray(judged.any(axis=1)))
+    panel = panel.only(np.asarray(panel.judged.any(axis=1)))
     grades = MERGES[method](panel.grades)
     apart = np.nanmax(panel.grades, axis=1) > np.nanmin(panel.grades, axis=1)
-    return MergedJudgements(panel.truth(grades), panel.names, method, apart, (~np.isnan(panel.grades)).sum(axis=1))
+    return MergedJudgements(panel.truth(grades), panel.names, method, apart, panel.judged.sum(axis=1))
 
 
 class MergedJudgements(Readable, AsRun):
@@ -115,14 +114,9 @@ class MergedJudgements(Readable, AsRun):
         return [plain_ids(getattr(self._truth, name)) for name in names]
 
     def _columns(self) -> Mapping[str, Any]:
-        query, item, grade = self._columns_of("query", "item", "grade")
-        return {
-            "query": query,
-            "item": item,
-            "grade": grade,
-            "judges": self._many.tolist(),
-            "conflict": self._apart.tolist(),
-        }
+        names = ("query", "item", "grade")
+        columns = dict(zip(names, self._columns_of(*names), strict=True))
+        return {**columns, "judges": self._many.tolist(), "conflict": self._apart.tolist()}
 
     def write(self, path: Path, format: str | None = None) -> None:  # noqa: A002
         """Write the truth to a file.

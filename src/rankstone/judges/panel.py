@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankstone.data.annotations import Bools, Floats, Ints
-from rankstone.data.arrow import as_numpy, concatenated, encoded, plain_ids, take
-from rankstone.data.columns import Columns, columns
+from rankstone.data.arrow import concatenated, encoded, plain_ids, take
+from rankstone.data.columns import Columns, columns, grades_of
 from rankstone.data.files import all_same_ids, is_path
 from rankstone.data.judge_files import read_judges
 from rankstone.data.loaders import opened
@@ -39,9 +39,14 @@ class Panel:
         return ratings_of(self.grades)
 
     @property
-    def both(self) -> Bools:
-        """Units that all judges have judged."""
-        return np.asarray(~np.isnan(self.grades).any(axis=1))
+    def judged(self) -> Bools:
+        """Whether a unit has a grade, by unit and judge."""
+        return ~np.isnan(self.grades)
+
+    @property
+    def shared(self) -> Panel:
+        """The units that all judges have judged."""
+        return self.only(np.asarray(self.judged.all(axis=1)))
 
     def only(self, rows: Bools) -> Panel:
         """Some of the units."""
@@ -68,23 +73,22 @@ def panel_of(judges: Mapping[str, Truth] | Path, roles: ColumnRoles | None = Non
         raise InputError(f"there is {'one judge only' if sides else 'no judge'}; agreement needs two")
     read = [as_columns(opened(side, "truth", roles), "truth") for side in sides.values()]
     if any(is_path(side) for side in sides.values()):
-        read = [as_columns(side, "truth") for side in all_same_ids(read[0], read[1:])]
+        read = all_same_ids(read[0], read[1:])
     return _aligned(tuple(map(str, sides)), read)
 
 
 def _aligned(names: tuple[str, ...], sides: Sequence[Columns]) -> Panel:
-    sizes = [len(side.query) for side in sides]
     queries, query = encoded(concatenated([side.query for side in sides]))
     items, item = encoded(concatenated([side.item for side in sides]))
     units, unit = np.unique(query * len(items) + item, return_inverse=True)
     grades = np.full((len(units), len(sides)), np.nan)
     start = 0
     for judge, (name, side) in enumerate(zip(names, sides, strict=True)):
-        rows = unit[start : start + sizes[judge]]
-        start += sizes[judge]
+        rows = unit[start : start + len(side.query)]
+        start += len(rows)
         if len(np.unique(rows)) < len(rows):
             at = int(np.flatnonzero(np.bincount(rows) > 1)[0])
             where = plain_ids(queries)[units[at] // len(items)], plain_ids(items)[units[at] % len(items)]
             raise DataError(f"judge {name} has two grades for query {where[0]!r}, item {where[1]!r}", "twice", "truth")
-        grades[rows, judge] = 1.0 if side.grade is None else np.asarray(as_numpy(side.grade), dtype=float)
+        grades[rows, judge] = grades_of(side)
     return Panel(names, queries, units // len(items), take(items, units % len(items)), grades)

@@ -75,18 +75,12 @@ def picture_of(of: Agreement, kind: str, names: tuple[str, ...]) -> Plot:
 def report_of(of: Agreement, title: str | None) -> str:
     """The page of an agreement."""
     answer = of._answer()
-    drawn = [_confusion(of, of.reference, judge, None) for judge in of.judges if judge != of.reference]
-    if of.effect is not None:
-        drawn += [_runs(of, of.reference, judge, None) for judge in of.judges if judge != of.reference]
-    lead = box("lead", paragraph(answer.title)) + figures(*map(small_figure, drawn))
-    names = (
-        "Thresholds",
-        "Is a judge harsh or lenient",
-        "Queries",
-        "Runs under each judge",
-        "Order of runs",
-        "Verdicts",
-    )
+    kinds = KINDS if of.effect is not None else {"confusion": _confusion}
+    others = [judge for judge in of.judges if judge != of.reference]
+    plots = [draw(of, of.reference, judge, None) for draw in kinds.values() for judge in others]
+    lead = box("lead", paragraph(answer.title)) + figures(*map(small_figure, plots))
+    names = ("Thresholds", "Is a judge harsh or lenient", "Queries", "Runs under each judge", "Order of runs",
+             "Verdicts")  # fmt: skip
     sections = [("coefficients", "Coefficients", table(answer.table) + bullets(answer.notes))]
     sections += [
         (f"part-{at}", name, table(part.table, range(len(part.align.rstrip(">")) or 1)))

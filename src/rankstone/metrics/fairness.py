@@ -11,6 +11,7 @@ import numpy as np
 
 from rankstone.align.alignment import Floats, Ints
 from rankstone.align.recommendations import Cutoff, Recommendations, lists_of
+from rankstone.data.columns import grades_of
 from rankstone.errors import InputError, MissingInputError
 from rankstone.metrics.beyond_accuracy import (
     ABOVE_ZERO,
@@ -588,8 +589,7 @@ def _relevant_items(lists: Recommendations) -> tuple[Ints, Ints, Floats]:
     if truth is None:
         raise MissingInputError("give a truth: evaluate(truth, run, ...)")
     query = lists_of(lists, truth.query)
-    grades = np.ones(len(query)) if truth.grade is None else np.asarray(truth.grade, dtype=np.float64)
-    credit = lists.relevance(grades)
+    credit = lists.relevance(grades_of(truth))
     keep = (query >= 0) & (credit > 0)
     return query[keep], lists.catalogue.codes.find(truth.item, "truth")[keep], credit[keep]
 

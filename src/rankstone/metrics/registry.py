@@ -106,6 +106,11 @@ class Declaration(DeclaredFunction):
         return self.title or (before if colon else self.name.replace("_", " ").capitalize())
 
     @property
+    def direction(self) -> int:
+        """1 if a higher value is better, -1 if a lower one is, 0 if neither."""
+        return {"higher": 1, "lower": -1, "neither": 0}[self.better]
+
+    @property
     def of_unanswerable(self) -> bool:
         """Does it average the queries without relevant items, and no others."""
         return self.defined_where is by_no_relevant

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from rankstone.data.arrow import convertible
 
+T = TypeVar("T")
 Rows = Sequence[Sequence[str]]  # the head first
 
 WIDTH = 100  # of notes, where the width of the terminal is unknown
@@ -38,6 +39,12 @@ def verdict_of(text: str, column: str = "verdict") -> Verdict | None:
     """How a title, or a cell of a column, looks if its first word is a verdict."""
     word = re.search(r"\w+", text) if column == "verdict" else None
     return VERDICTS.get(word[0].lower()) if word else None
+
+
+def comparative(difference: float, direction: int) -> str:
+    """The verdict of a significant difference; direction: 1 if a higher mean is better, -1 if a lower one, else 0."""
+    higher, lower = {1: ("better", "worse"), -1: ("worse", "better"), 0: ("higher", "lower")}[direction]
+    return higher if difference > 0 else lower
 
 
 class Screen(NamedTuple):
@@ -82,6 +89,7 @@ class Answer:
     tips: Mapping[str, str] = field(default_factory=dict)  # shown in a notebook on pointing at a row, by its first cell
     paper: PaperTable | None = None  # the table of a LaTeX document, where it is another one
     more: str = ""  # what shows the definitions, where they are left out
+    heading: str = ""  # in Markdown, for a pull request; empty: the title is the first note
 
     def render(self, form: str = "table", *, verbose: bool = False, width: int | None = None) -> str:
         """As `markdown`, `latex`, `html`, or the `table` that is printed; verbose: with definitions."""
@@ -89,6 +97,8 @@ class Answer:
         title = [self.title] if self.title else []
         if form == "html":
             return html_table(self)
+        if form == "markdown" and self.heading:
+            return f"**{self.heading}**\n\n{markdown_page(self.table, notes)}"
         if form == "markdown":
             return markdown_page(self.table, [*title, *notes])
         if form == "latex" and self.paper is not None:
@@ -206,6 +216,22 @@ class Readable(ABC):
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The columns by the Arrow PyCapsule protocol."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+class Records(Readable, Generic[T]):
+    """A result that consists of records; iterating yields them."""
+
+    _records: tuple[T, ...]
+    _names: Sequence[str]  # fields that are columns
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def _columns(self) -> dict[str, Any]:
+        return {name: [getattr(record, name) for record in self] for name in self._names}
 
 
 def plain(record: Any) -> dict[str, Any]:
@@ -524,8 +550,12 @@ _LINE_MARK = re.compile(r"^(\d*)([#+=.)-])(?=[\s#=-])")  # of a heading, a list 
 
 def markdown(text: str) -> str:
     """Text in one line, in which nothing is a mark."""
-    line = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", text)
-    return _MENTION.sub("&#64;", _MARKDOWN.sub(r"\\\g<0>", line))
+    return _MENTION.sub("&#64;", _MARKDOWN.sub(r"\\\g<0>", one_line(text)))
+
+
+def one_line(text: object) -> str:
+    """Text without line breaks and control characters."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", str(text))
 
 
 def wrapped(lines: Sequence[str], width: int = WIDTH) -> list[str]:

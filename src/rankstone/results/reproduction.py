@@ -51,8 +51,7 @@ def without_outputs(words: Sequence[str]) -> list[str]:
         long = word.partition("=")[0] if word.startswith("--") and len(word) > 2 else ""
         name = next((option for option in OUTPUTS if long and option.startswith(long)), None)
         if name is None and (short := re.match(r"-v*o", word)):
-            name = "-o"
-            long = short[0]
+            name, long = "-o", short[0]
         if name is None:
             out.append(word)
         elif OUTPUTS[name] and word == long:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from rankstone.compare.comparison import Comparison
+    from rankstone.compare.config import Groups
     from rankstone.data.source import Aligned
     from rankstone.evaluate.means import Contributions
     from rankstone.evaluate.roc import Curve
@@ -296,10 +297,15 @@ class Result(Readable, Mapping[str, float]):
         Interval
             With `low` and `high`.
         """
+        label = label_of(metric, self._means)
+        return self._interval_of(label, confidence, method, clusters, resamples, seed)
+
+    def _interval_of(
+        self, label: str, confidence: float, method: str | None, clusters: Groups | None, *resampling: int
+    ) -> Interval:
         from rankstone.compare.pairing import Paired  # which is made of results
 
-        label = label_of(metric, self._means)
-        return Paired({"": [self]}, clusters).interval("", label, confidence, method, resamples, seed)
+        return Paired({"": [self]}, clusters).interval("", label, confidence, method, *resampling)
 
     def plot(self, kind: str, query: Hashable = None) -> Plot:
         """A plot of the result, with its numbers in `.data`.
