@@ -16,6 +16,6 @@ def test_functions_of_libraries_are_named(name, request):
         request.getfixturevalue("spark")
     report = rs.audit(peer.function(), f"{peer.metric}@{peer.k}" if peer.k else peer.metric, peer.calling)
     own = {"ranx": "grades cut to integers", "ir_measures": "empty_truth='count'"}.get(peer.convention, "")
-    named = (report.convention, *report.equivalent)
-    assert peer.convention in named or (report.nearest.startswith(peer.convention) and own in report.changes), report
+    named = (report.nearest, *report.equivalent)
+    assert peer.convention in named or any(each == f"{peer.convention} with {own}" for each in named), report
     assert report.agreement == 1

@@ -132,10 +132,13 @@ class _Audit:
         tolerance, remark = self._precision()
         for depths in ([0], [1, 2], [LOOSE], range(3, _MOST_CHANGES + 1)):
             for search.tolerance in sorted({EXACT, max(EXACT, tolerance)}):
-                for lenient in sorted({search.lenient or depths != [0], True}):
-                    search.lenient = lenient and ERROR in search.asked.values()
-                    if (lenient == search.lenient or depths != [0]) and (winners := search.run(depths)):
-                        return winners, [remark] * (search.tolerance > EXACT)
+                search.lenient = depths != [0] and ERROR in search.asked.values()
+                winners = search.run(depths)
+                if not winners and not search.lenient and ERROR in search.asked.values():  # it fails on some questions
+                    search.lenient = True
+                    winners = search.run(depths)
+                if winners:
+                    return winners, [remark] * (search.tolerance > EXACT)
         return [], []
 
     def _precision(self) -> tuple[float, str]:
@@ -270,6 +273,8 @@ class _Audit:
         best = self._best(winners) if winners else self._nearest()
         plain = best if best.convention == self.expect and best.is_extension else None
         same = [each.convention for each in winners if each.is_extension and each.convention != best.convention]
+        if not best.is_extension:
+            same = [str(each) for each in winners if each is not best and len(each.changes) == len(best.changes)]
         places = list(search.asked)
         agreement = 1.0 if winners else float(search.agreement(search.row(best)[places], places).mean())
         if not winners:
