@@ -38,13 +38,10 @@ def run_conformance(arguments: argparse.Namespace) -> int:
         return 0
     if not arguments.metric:
         raise UsageError("say what the program computes: -m ndcg")
-    program = JsonProgram(shlex.split(arguments.run), seconds=arguments.seconds)
-    try:
+    with JsonProgram(shlex.split(arguments.run), seconds=arguments.seconds) as program:
         result = conformance(
             lambda truth, run, k: program(truth, run, k=k), arguments.metric, arguments.expect, arguments.tolerance
         )
-    finally:
-        program.close()
     if arguments.shown == "json" or (arguments.output or "").endswith(".json"):
         put(json.dumps(result.to_dict(), indent=1), arguments.output)
     elif arguments.output:
