@@ -333,12 +333,10 @@ class File:
                     add(other)
             ordered[name] = functions[name]
 
-        for name in functions:
+        for name in (*self.own, *self.choices):
             if name not in ordered:
                 add(name)
-        wanted = {*self.own, *self.choices, *(name for one in ordered.values() for name in called(one))}
-        reached = {name: one for name, one in ordered.items() if name in wanted}
-        return reached, [field for field in FIELDS if field in fields]
+        return ordered, [field for field in FIELDS if field in fields]
 
     def _add_called(
         self, functions: dict[str, ast.FunctionDef], waiting: list[ast.FunctionDef], fields: frozenset[str]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from rankstone.compile.translate import SORTS, Language, Printer, all_replaced, replaced
+from rankstone.compile.translate import SORTS, Language, all_replaced, replaced
 
 
 def camel(name: str) -> str:
@@ -18,12 +17,6 @@ def camel(name: str) -> str:
 def pascal(name: str) -> str:
     """The same with a capital."""
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
-
-
-def parameters(printer: Printer, template: str) -> str:
-    """A function's parameters, by their names and types."""
-    language, both = printer.language, printer.parameters.items()
-    return ", ".join(template.format(language.name_of(name), language.types.get(kind, "")) for name, kind in both)
 
 
 def numbers(prefix: str, case: Callable[[str], str] = str) -> dict[str, str]:
@@ -49,7 +42,7 @@ CONSTANTS = {"True": "true", "False": "false", "NOWHERE": "-1"}
 JAVASCRIPT = Language(
     name="javascript",
     endings=("js", "cjs"),
-    head=lambda printer, function: f"function {printer.name(function.name)}({parameters(printer, '{0}')})",
+    head="function {name}({parameters})",
     calls={
         **CALLS, "numbers": "new Float64Array({0})", "ints": "new Int32Array({0})", "new_map": "new Map()",
         "truth_rows": "pairsOf({0})", "run_rows": "pairsOf({0})", "size": "{0}.length", "value_of": "{0}[{1}][1]",
@@ -126,11 +119,6 @@ _TYPED = {
 }
 
 
-def _typed_head(printer: Printer, function: ast.FunctionDef) -> str:
-    head = f"function {printer.name(function.name)}({parameters(printer, '{0}: {1}')}): {printer.result(function)}"
-    return "export " * (function.name in printer.public) + head
-
-
 TYPESCRIPT = replace(
     JAVASCRIPT,
     name="typescript",
@@ -139,7 +127,9 @@ TYPESCRIPT = replace(
         "float": "number", "int": "number", "bool": "boolean", "Floats": "Float64Array", "Ints": "Int32Array",
         "Truth": "Truth", "Run": "Run", "Lists": "Lists",
     },
-    head=_typed_head,
+    head="{access}function {name}({parameters}): {result}",
+    access=("", "export "),
+    parameter="{0}: {1}",
     structure="interface Lists {\n    FIELDS\n}",
     field_of_structure="{name}: {type};",
     calls={**JAVASCRIPT.calls, "new_map": "new Map<Id, number>()"},
@@ -157,7 +147,7 @@ export type Run = Iterable<[Id, number] | Id> | null;""",
 PYTHON = Language(
     name="python",
     endings=("py",),
-    head=lambda printer, function: f"def {printer.name(function.name)}({parameters(printer, '{0}')})",
+    head="def {name}({parameters})",
     calls={
         **CALLS, "numbers": "[0.0] * ({0})", "ints": "[0] * ({0})", "new_map": "{{}}", "truth_rows": "pairs_of({0})",
         "run_rows": "pairs_of({0})", "size": "len({0})", "value_of": "{0}[{1}][1]", "id_of": "{0}[{1}][0]",

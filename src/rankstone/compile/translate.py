@@ -44,7 +44,7 @@ class Language:
 
     name: str
     endings: tuple[str, ...]  # of its files
-    head: Callable[[Printer, ast.FunctionDef], str]  # the first line of a function
+    head: str  # the first line of a function: its access, name, parameters and result
     calls: Mapping[str, str]  # how each function of the small part of Python is written
     constants: Mapping[str, str]
     helpers: Mapping[str, str]  # what a file needs where it has a word
@@ -64,6 +64,11 @@ class Language:
     types: Mapping[str, str] = field(default_factory=dict)
     results: Mapping[str, str] = field(default_factory=dict)  # types of results, where they are not those of parameters
     after_public: str = ""  # what follows the function of a metric, by its NAME
+    access: tuple[str, str] = ("", "")  # of a function of the file only, and of that of a metric
+    parameter: str = "{0}"  # its name and its type
+    first_parameter: str = ""  # of a function that allocates memory
+    first_argument: str = ""  # for it
+    fallible_result: str = "{0}"  # the type of the result of a function that can fail
     name_of: Callable[[str], str] = str  # a name in the language's case
     public_name: Callable[[str], str] = str
     comment: tuple[str, str, str] = ("/**", " * ", " */")  # of a function: its first line, all others, its last line
@@ -86,15 +91,13 @@ class Language:
     modified_is_mutable: bool = False  # is a column whose entries change one that changes
     raise_: str = "throw new Error({0})"
     raise_value: str = ""  # with a number between two texts; empty: without it
-    return_: str = "return {0}"
-    return_fallible: str = ""
+    return_fallible: str = "return {0}"  # of a function that can fail
     either: str = "{0} ? {1} : {2}"
     either_binds: int = 0
     either_parts: int = 1  # what the parts of it must bind, not to be in parentheses
     signs: Mapping[str, str] = field(default_factory=lambda: {"and": "&&", "or": "||", "//": "{0} / {1}"})
     not_: tuple[str, int] = ("!{0}", 7)
     reference: str = "{0}"  # a column or a list as an argument
-    first_argument: str = ""  # of a function that allocates memory
     field_set: str = "{0}: {1}"
     new_lists: str = "{{ {0} }}"
 
@@ -144,23 +147,15 @@ class _Decided(ast.NodeTransformer):
     def __init__(self, choices: Mapping[str, object]) -> None:
         self.choices = choices
 
-    def _holds(self, test: ast.expr) -> bool | None:
-        names = [node.id for node in ast.walk(test) if isinstance(node, ast.Name)]
+    def _decided(self, node: ast.If | ast.IfExp) -> Any:
+        self.generic_visit(node)
+        names = [part.id for part in ast.walk(node.test) if isinstance(part, ast.Name)]
         if not names or not all(name in self.choices for name in names):
-            return None
-        return bool(eval(compile(ast.Expression(test), "", "eval"), {}, dict(self.choices)))
+            return node
+        holds = eval(compile(ast.Expression(node.test), "", "eval"), {}, dict(self.choices))
+        return node.body if holds else node.orelse
 
-    def visit_If(self, node: ast.If) -> Any:
-        self.generic_visit(node)
-        holds = self._holds(node.test)
-        if holds is not None:
-            return node.body if holds else node.orelse
-        return node
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        self.generic_visit(node)
-        holds = self._holds(node.test)
-        return node if holds is None else node.body if holds else node.orelse
+    visit_If = visit_IfExp = _decided  # noqa: N815
 
 
 class _Pruned(ast.NodeTransformer):
@@ -182,21 +177,17 @@ class _Pruned(ast.NodeTransformer):
         node.keywords = [keyword for keyword in node.keywords if keyword.arg in self.fields]
         return node
 
-    def visit_Assign(self, node: ast.Assign) -> Any:
+    def _if_read(self, node: ast.Assign | ast.AugAssign) -> Any:
         self.generic_visit(node)
-        return node if _variable_in(node.targets[0]) in self.read else None
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        return node if _variable_in(target) in self.read else None
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        self.generic_visit(node)
-        return node if _variable_in(node.target) in self.read else None
-
-    def visit_If(self, node: ast.If) -> Any:
+    def _if_not_empty(self, node: ast.If | ast.For) -> Any:
         self.generic_visit(node)
         return node if node.body or node.orelse else None
 
-    def visit_For(self, node: ast.For) -> Any:
-        self.generic_visit(node)
-        return node if node.body else None
+    visit_Assign = visit_AugAssign = _if_read  # noqa: N815
+    visit_If = visit_For = _if_not_empty  # noqa: N815
 
 
 def _variable_in(target: ast.expr) -> str:
@@ -280,12 +271,26 @@ class Printer:
         if docstring and language.close:
             first, each, last = language.comment
             yield from filter(None, [first, *(f"{each}{line}".rstrip() for line in docstring.split("\n")), last])
-        yield language.block.format(language.head(self, function))
+        yield language.block.format(self._head(function))
         if docstring and not language.close:
             end = "\n" * ("\n" in docstring)
             yield from textwrap.indent(f'"""{docstring}{end}"""', "    ").split("\n")
         yield from self._block(function.body if docstring is None else function.body[1:])
         yield from self._closed()
+
+    def _head(self, function: ast.FunctionDef) -> str:
+        language, is_public = self.language, function.name in self.public
+        parameters = [language.parameter.format(language.name_of(name), language.types.get(kind, ""))
+                      for name, kind in self.parameters.items()]  # fmt: skip
+        if language.first_parameter and function.name in self.allocating:
+            parameters.insert(0, language.first_parameter)
+        result = self.result(function)
+        return language.head.format(
+            access=language.access[is_public],
+            name=self.name(function.name) + ("_value" if is_public and language.after_public else ""),
+            parameters=", ".join(parameters),
+            result=language.fallible_result.format(result) if function.name in self.fallible else result,
+        ).replace("* ", "*")  # a pointer
 
     def _block(self, body: Sequence[ast.stmt], names: Mapping[str, tuple[str, int]] | None = None) -> Iterator[str]:
         self.scopes.append(dict(names or {}))
@@ -338,18 +343,19 @@ class Printer:
         target, ends = cast("ast.Name", node.target).id, cast("ast.Call", node.iter).args
         first, last = (["0"] if len(ends) == 1 else []) + [self.text(end) for end in ends]
         head = self.language.for_.format(self.language.name_of(target), first, last)
-        yield self.language.block.format(head)
-        yield from self._block(node.body, {target: ("int", 0)})
-        yield from self._closed()
+        yield from self._blocks(head, node, {target: ("int", 0)})
 
     def _While(self, node: ast.While) -> Iterator[str]:  # noqa: N802
-        yield self.language.block.format(self.language.while_.format(self.text(node.test)))
-        yield from self._block(node.body)
-        yield from self._closed()
+        yield from self._blocks(self.language.while_.format(self.text(node.test)), node)
 
     def _If(self, node: ast.If) -> Iterator[str]:  # noqa: N802
-        yield self.language.block.format(self.language.if_.format(self.text(node.test)))
-        yield from self._block(node.body)
+        yield from self._blocks(self.language.if_.format(self.text(node.test)), node)
+
+    def _blocks(
+        self, head: str, node: ast.For | ast.While | ast.If, names: Mapping[str, tuple[str, int]] | None = None
+    ) -> Iterator[str]:
+        yield self.language.block.format(head)
+        yield from self._block(node.body, names)
         if node.orelse:
             yield self.language.otherwise
             yield from self._block(node.orelse)
@@ -360,8 +366,7 @@ class Printer:
             yield self.language.close
 
     def _Return(self, node: ast.Return) -> Iterator[str]:  # noqa: N802
-        fails = self.current.name in self.fallible and self.language.return_fallible
-        template = self.language.return_fallible if fails else self.language.return_
+        template = self.language.return_fallible if self.current.name in self.fallible else "return {0}"
         yield template.format(self.text(cast("ast.expr", node.value))) + self.language.end
 
     def _Raise(self, node: ast.Raise) -> Iterator[str]:  # noqa: N802

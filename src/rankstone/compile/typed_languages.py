@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from rankstone.compile.languages import (
@@ -13,20 +12,10 @@ from rankstone.compile.languages import (
     TYPESCRIPT,
     camel,
     numbers,
-    parameters,
     pascal,
     sorts,
 )
-from rankstone.compile.translate import Language, Printer
-
-
-def _c_head(printer: Printer, function: ast.FunctionDef) -> str:
-    if function.name in printer.public:
-        return f"static double {function.name}_value(Memory *memory, Items truth, Items run)"
-    memory = "Memory *memory, " * (function.name in printer.allocating)
-    head = f"static {printer.result(function)} {printer.name(function.name)}"
-    return f"{head}({memory}{parameters(printer, '{1} {0}')})".replace("* ", "*")
-
+from rankstone.compile.translate import Language
 
 C = Language(
     name="c",
@@ -35,7 +24,10 @@ C = Language(
         "float": "double", "int": "size_t", "bool": "bool", "Floats": "double *", "Ints": "size_t *", "Rows": "Items",
         "Truth": "Items", "Run": "Items", "Map": "Map *", "Lists": "Lists",
     },
-    head=_c_head,
+    head="static {result} {name}({parameters})",
+    parameter="{1} {0}",
+    first_parameter="Memory *memory",
+    first_argument="memory",
     after_public="""double NAME(Items truth, Items run, const char **error) {
     Memory memory = {0};
     return finished(&memory, NAME_value(&memory, truth, run), error);
@@ -221,15 +213,9 @@ int main(void) {
     for_="for (size_t {0} = {1}; {0} < {2}; {0}++)",
     raise_="memory->error = {0};\nreturn {nothing}",
     after_fallible="if (memory->error != NULL) {\n    return NAN;\n}",
-    first_argument="memory",
     field_set=".{0} = {1}",
     new_lists="(Lists){{ {0} }}",
 )  # fmt: skip
-
-
-def _java_head(printer: Printer, function: ast.FunctionDef) -> str:
-    public = "public" if function.name in printer.public else "private"
-    return f"{public} static {printer.result(function)} {printer.name(function.name)}({parameters(printer, '{1} {0}')})"
 
 
 def _java_file(name: str, text: str) -> str:
@@ -245,7 +231,9 @@ JAVA = Language(
         "float": "double", "int": "int", "bool": "boolean", "Floats": "double[]", "Ints": "int[]", "Rows": "List<Item>",
         "Truth": "List<Item>", "Run": "List<Item>", "Map": "var", "Lists": "Lists",
     },
-    head=_java_head,
+    head="{access} static {result} {name}({parameters})",
+    access=("private", "public"),
+    parameter="{1} {0}",
     structure="private record Lists(FIELDS) {}",
     field_of_structure="{type} {name}",
     between_fields=", ",
@@ -322,14 +310,6 @@ public static void main(String[] arguments) {
 )  # fmt: skip
 
 
-def _rust_head(printer: Printer, function: ast.FunctionDef) -> str:
-    result = printer.result(function)
-    if function.name in printer.fallible:
-        result = f"Result<{result}, String>"
-    head = f"fn {printer.name(function.name)}({parameters(printer, '{0}: {1}')}) -> {result}"
-    return "pub " * (function.name in printer.public) + head
-
-
 RUST = Language(
     name="rust",
     endings=("rs",),
@@ -338,7 +318,10 @@ RUST = Language(
         "Truth": "&[Item]", "Run": "Option<&[Item]>",
     },
     results={"Floats": "Vec<f64>", "Ints": "Vec<usize>", "Lists": "Lists"},
-    head=_rust_head,
+    head="{access}fn {name}({parameters}) -> {result}",
+    access=("", "pub "),
+    parameter="{0}: {1}",
+    fallible_result="Result<{0}, String>",
     structure="struct Lists {\n    FIELDS\n}",
     field_of_structure="{name}: {type},",
     calls={
@@ -406,13 +389,6 @@ mod tests {
 )  # fmt: skip
 
 
-def _go_head(printer: Printer, function: ast.FunctionDef) -> str:
-    result = printer.result(function)
-    if function.name in printer.fallible:
-        result = f"({result}, error)"
-    return f"func {printer.name(function.name)}({parameters(printer, '{0} {1}')}) {result}"
-
-
 def _go_file(name: str, text: str) -> str:
     main = "\n\nfunc main() {\n    if err := Check(); err != nil {\n        panic(err)\n    }\n}"
     text += main * (name == "main")
@@ -426,7 +402,9 @@ GO = Language(
         "float": "float64", "int": "int", "bool": "bool", "Floats": "[]float64", "Ints": "[]int", "Lists": "Lists",
         "Truth": "[]Item", "Run": "[]Item",
     },
-    head=_go_head,
+    head="func {name}({parameters}) {result}",
+    parameter="{0} {1}",
+    fallible_result="({0}, error)",
     structure="type Lists struct {\n    FIELDS\n}",
     field_of_structure="{name} {type}",
     calls={
