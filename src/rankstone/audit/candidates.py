@@ -7,7 +7,7 @@ changes the question before the metric is computed, for the list, for the ideal 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -117,18 +117,17 @@ class Questionnaire:
         self._changed: dict[Any, Questionnaire] = {}
         self._sweeps: dict[bytes, Sweep] = {}
 
-    @property
-    def settings(self) -> tuple[bool, bool]:
-        """How questions are evaluated: with scores, and apart by highest grade."""
-        return self._scores, self._by_top
+    def of(self, questions: Sequence[Question]) -> Questionnaire:
+        """The same for other questions."""
+        return Questionnaire(questions, self._scores, self._by_top)
 
     def values(self, candidate: Candidate) -> Floats:
         """The candidate's value of each question; `ERROR` where it refuses one, `ANY` where it is not determined."""
-        parts = {side: self._side(candidate, side) for side in ("list", "ideal")}
-        if not any(change.side != "both" for change in candidate.changes):
-            values = parts["list"][0].own(parts["list"][1], candidate)
+        if any(change.side != "both" for change in candidate.changes):
+            values = self._one_sided(candidate)
         else:
-            values = self._one_sided(candidate, parts)
+            questions, plan_at = self._side(candidate, "list")
+            values = questions.own(plan_at, candidate)
         if any(change.any_refused for change in candidate.changes):
             values[values == ERROR] = ANY
         if any(change.any_ties for change in candidate.changes):
@@ -160,7 +159,7 @@ class Questionnaire:
             questions = self.questions
             for transform in data:
                 questions = [_transformed(question, transform, plan) for question in questions]
-            self._changed[key] = Questionnaire(questions, self._scores, self._by_top)
+            self._changed[key] = self.of(questions)
         return self._changed[key]
 
     def own(self, plan_at: Callable[[int | None], Plan], candidate: Candidate) -> Floats:
@@ -171,10 +170,8 @@ class Questionnaire:
             try:
                 plan = plan_at(k)
                 rules = {name: plan.choices[name] for name in _PER_QUERY}
-                several = any(
-                    isinstance(rule, (int, float)) for rule in rules.values()
-                )  # one may hide that another refuses
-                refused = {name: "nan" for name, rule in rules.items() if rule == "error" and not several}
+                hidden = any(isinstance(rule, (int, float)) for rule in rules.values())  # that another one refuses
+                refused = {name: "nan" for name, rule in rules.items() if rule == "error" and not hidden}
                 plan = changed(plan, refused) if refused else plan
             except _ERRORS:
                 out[np.concatenate(groups)] = ANY
@@ -220,17 +217,10 @@ class Questionnaire:
                     self._fill(out, half, plan, mean)
             return
         places = _places(sweep.aligned(plan).queries)
-        if (
-            mean is None
-            and plan.averaging.plain
-            and plan.choices["digits"] is None
-            and plan.choices["no_queries"] != "error"
-        ):
-            counts, sums = (
-                np.bincount(places[rows.counted], minlength=out.size),
-                np.bincount(places, rows.top, out.size),
-            )
-            none = plan.choices["no_queries"]
+        none = plan.choices["no_queries"]
+        if mean is None and plan.averaging.plain and plan.choices["digits"] is None and none != "error":
+            counts = np.bincount(places[rows.counted], minlength=out.size)
+            sums = np.bincount(places, rows.top, out.size)
             with np.errstate(invalid="ignore"):
                 means = np.where(counts > 0, sums / counts, math.nan if none == "nan" else float(none))
             out[group] = means[group]
@@ -241,29 +231,29 @@ class Questionnaire:
                 values = result.values[inside & rows.counted]
                 out[at] = rows.only(inside).mean() if mean is None else mean(values[~np.isnan(values)].tolist())
 
-    def _one_sided(self, candidate: Candidate, parts: Mapping[str, tuple[Questionnaire, Any]]) -> Floats:
+    def _one_sided(self, candidate: Candidate) -> Floats:
         """Numerators by one plan and data, denominators by the other; where that is 0 the plain value."""
         plain = replace(candidate, changes=tuple(change for change in candidate.changes if change.side == "both"))
         out = self.values(plain)
+        sides = [(*self._side(candidate, side), part)
+                 for side, part in (("list", "numerator"), ("ideal", "denominator"))]  # fmt: skip
         for k, groups in self._groups.items():
             for group in groups:
-                self._fill_one_sided(out, group, _at(plain.plan, k), [
-                    (*parts["list"], k, "numerator"), (*parts["ideal"], k, "denominator")
-                ])  # fmt: skip
+                self._fill_one_sided(out, group, _at(plain.plan, k), k, sides)
         return out
 
-    def _fill_one_sided(self, out: Floats, group: Ints, plan: Plan, sides: Sequence[Any]) -> None:
+    def _fill_one_sided(self, out: Floats, group: Ints, plan: Plan, k: int | None, sides: Sequence[Any]) -> None:
         """The values of a group, where they differ from the plain ones; if it is refused, of its halves."""
         try:
             own = self._sweep(group).outcome(plan).values
             top, bottom = (
-                np.broadcast_to(getattr(questions._sweep(group).outcome(plan_at(k)).ratio, name), own.shape)
-                for questions, plan_at, k, name in sides
+                np.broadcast_to(getattr(questions._sweep(group).outcome(plan_at(k)).ratio, part), own.shape)
+                for questions, plan_at, part in sides
             )
         except _ERRORS:  # a shape that differs is one, too: a change has left out queries
             if len(group) > 1:
                 for half in np.array_split(group, 2):
-                    self._fill_one_sided(out, half, plan, sides)
+                    self._fill_one_sided(out, half, plan, k, sides)
             elif out[group] != ERROR:
                 out[group] = ANY
             return
@@ -284,16 +274,12 @@ class Questionnaire:
             truth: dict[int, Any] = {}
             run: dict[int, Any] = {}
             for at in group.tolist():
-                for number, query in enumerate(self.questions[at].queries):
+                for name, query in enumerate(self.questions[at].queries, at * _QUERIES):
                     if query.truth is not None:
-                        repeated = len(dict(query.truth)) < len(query.truth)
-                        truth[at * _QUERIES + number] = (
-                            [item for item, _ in query.truth] if repeated else dict(query.truth)
-                        )
+                        grades = dict(query.truth)
+                        truth[name] = grades if len(grades) == len(query.truth) else [item for item, _ in query.truth]
                     if query.run is not None:
-                        run[at * _QUERIES + number] = (
-                            dict(query.run) if self._scores else [item for item, _ in query.run]
-                        )
+                        run[name] = dict(query.run) if self._scores else [item for item, _ in query.run]
             self._sweeps[key] = Sweep(Dicts(truth, run), 1)
         return self._sweeps[key]
 
@@ -309,27 +295,20 @@ def _places(queries: Sequence[Any]) -> Ints:
 
 def _key(question: Question, by_top_grade: bool) -> tuple[Any, ...]:
     """Questions of one key are refused, or not, by the same choices in most cases."""
-    each = [_key_of(query, by_top_grade) for query in question.queries]
-    return tuple(map(max, zip(*each, strict=True)))
+    keys = [_key_of(query, by_top_grade) for query in question.queries]
+    return tuple(map(max, zip(*keys, strict=True)))
 
 
 def _key_of(query: Query, by_top_grade: bool) -> tuple[Any, ...]:
     truth, run = query.truth or (), query.run or ()
     kinds = {type(item) for rows in query for item, _ in rows or ()}
     repeats = any(len(dict(rows)) < len(rows) for rows in (truth, run))
+    negative = any(grade < 0 for _, grade in truth)
     returned = {item for item, _ in run}
-    rows = (truth, [row for row in truth if row[0] in returned]) if by_top_grade else ()
-    tops = [max((grade for _, grade in some), default=0.0) for some in rows]  # of all items, and of those returned
-    missing = query.truth is None, query.run is None
-    return (
-        str in kinds,
-        int in kinds,
-        repeats,
-        any(grade < 0 for _, grade in truth),
-        not truth or not run,
-        *missing,
-        *tops,
-    )
+    judged = (truth, [row for row in truth if row[0] in returned]) if by_top_grade else ()
+    tops = [max((grade for _, grade in rows), default=0.0) for rows in judged]  # of all items, and of those returned
+    empty = not truth or not run, query.truth is None, query.run is None
+    return (str in kinds, int in kinds, repeats, negative, *empty, *tops)
 
 
 def _at(plan: Plan, k: int | None) -> Plan:
