@@ -300,9 +300,9 @@ def _of_files(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of the paths of two files as one of a truth and a run."""
 
     @wraps(function)
-    def of_dicts(truth: Nested, run: Nested, **named: Any) -> Any:
+    def of_dicts(truth: Nested, run: Nested, *k: Any, **named: Any) -> Any:
         with _trec_files(truth, run) as paths:
-            return function(*paths, **named)
+            return function(*paths, *k, **named)
 
     return of_dicts
 
