@@ -86,7 +86,8 @@ class Lowering:
 
     def _assuming(self, test: Expression, holds: bool, value: Expression) -> Expression:
         """A value where it is certain whether a condition holds."""
-        test, holds = _without_not(test, holds)
+        while test.op == "not":
+            test, holds = test.args[0], not holds
         if test.op == ("and" if holds else "or"):
             return self._assuming(test.args[1], holds, self._assuming(test.args[0], holds, value))
         key = (test, holds, value)
@@ -102,13 +103,6 @@ class Lowering:
                     lowered = self._where(*args) if value.op == "where" else self.graph.call(value.op, *args)
             self._assumed[key] = lowered
         return self._assumed[key]
-
-
-def _without_not(test: Expression, holds: bool) -> tuple[Expression, bool]:
-    """A condition without negations, and whether it holds then."""
-    while test.op == "not":
-        test, holds = test.args[0], not holds
-    return test, holds
 
 
 # -- how large a value can be ---------------------------------------------------------------------------------
@@ -316,7 +310,8 @@ class SourceTerms:
     @contextmanager
     def _branch(self, test: Expression, holds: bool) -> Iterator[None]:
         """Where a condition holds, or does not: a value may be certain not to be 0."""
-        test, holds = _without_not(test, holds)
+        while test.op == "not":
+            test, holds = test.args[0], not holds
         self._nonzero.append(test.args[0] if test.op == "==" and not holds and test.args[1].number == 0 else None)
         yield
         self._nonzero.pop()

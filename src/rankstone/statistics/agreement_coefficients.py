@@ -217,7 +217,7 @@ class Coefficient:
     words: str
     use: str
     chance: Callable[[Tally, Floats], Floats]
-    by_unit: Callable[[Ratings, Tally, Floats], Floats | float]  # the part of each unit in the chance
+    by_unit: Callable[[Ratings, Tally, Floats], Floats | float] = lambda *_: math.nan  # each unit's part in the chance
     weights: str = "identity"  # by default
     unequal: bool = True  # supports units with missing judgements
     judges: int | None = None  # how many it is for; None: any number from 2
@@ -229,7 +229,7 @@ class Coefficient:
 COEFFICIENTS: dict[str, Coefficient] = {
     "cohen": Coefficient(
         "Cohen's kappa", "two judges, each with shares of its own",
-        _conger, lambda ratings, tally, weights: math.nan, unequal=False, judges=2, normal=True,
+        _conger, unequal=False, judges=2, normal=True,
     ),
     "fleiss": Coefficient(
         "Fleiss' kappa", "any number of judges, who need not be the same for all units",
@@ -242,7 +242,7 @@ COEFFICIENTS: dict[str, Coefficient] = {
     "krippendorff": Coefficient(
         "Krippendorff's alpha", "any number of judges, missing judgements, small samples",
         lambda tally, weights: _product(weights, tally.margins / tally.margins.sum(axis=-1, keepdims=True)),
-        lambda ratings, tally, weights: math.nan, coincidence=True, ordinal="ordinal_ranks",
+        coincidence=True, ordinal="ordinal_ranks",
     ),
     "gwet": Coefficient(
         "Gwet's AC", "grades of which one is rare or frequent, where kappas fall although judges agree (AC1, AC2)",
