@@ -92,12 +92,8 @@ class _Audit:
     def __init__(
         self, function: Any, metric: Metric, calling: Any, expect: str | None, seconds: float, seed: int
     ) -> None:
-        self.plans = presets(metric, {})
-        if (
-            metric.declaration.kind not in ("ranking", "count")
-            or metric.declaration.reads != "ranking"
-            or not self.plans
-        ):
+        self.plans, declaration = presets(metric, {}), metric.declaration
+        if declaration.kind not in ("ranking", "count") or declaration.reads != "ranking" or not self.plans:
             raise InputError(f"audit asks about rankings and grades, which {metric} does not read")
         self.expect = None if expect is None else find_convention(expect).name
         if self.expect is not None and self.expect not in self.plans:
@@ -106,7 +102,7 @@ class _Audit:
         self.calling = calling if isinstance(calling, str) else "adapter"
         self.caller = caller_of(function, calling, metric.k, seconds)
         self.pool = pool(self.caller.form, self.caller.cutoffs, seed=seed)
-        by_top = bool(metric.declaration.all_queries(metric.declaration.defaults))
+        by_top = bool(declaration.all_queries(declaration.defaults))
         self.questionnaire = Questionnaire(self.pool, self.caller.form.scores, by_top)
         self.candidates = {name: Candidate(name, plan) for name, plan in self.plans.items()}
         self.changes = changes_of(metric, self.plans, self.caller.form)

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -162,6 +162,7 @@ class Caller:
     _started: int = 0
 
     def __post_init__(self) -> None:
+        self._call = self.function if self.adapter is None else partial(self.adapter, self.function)
         self.build: Callable[[Question], tuple[Any, ...]] = lambda question: (question,)
         self.form = _NESTED
         if self.style is not None:
@@ -205,15 +206,12 @@ class Caller:
         if self.pass_k is True:
             arguments = (*arguments, question.k)
         named = {self.pass_k: question.k} if isinstance(self.pass_k, str) else {}
-        before = copy.deepcopy(arguments) if self.modified is None and self.adapter is None else None
+        before = copy.deepcopy(arguments) if self.modified is None else None
         self.calls += 1
         try:
             self._started += 1
             with _limit(self.seconds * (_PATIENCE if self._started <= _FIRST else 1)):
-                if self.adapter is None:
-                    value = _number(self.function(*arguments, **named))
-                else:
-                    value = _number(self.adapter(self.function, question))
+                value = _number(self._call(*arguments, **named))
         except (_OutOfTimeError, TimeoutError):
             self.hangs += 1
             self.errors[question] = ""

@@ -87,16 +87,16 @@ class Candidate:
             names = set(change.choices)
             if any(names & set(other.choices) and other.side == "both" for other in self.changes):
                 return None
-        every = (*self.changes, change)
-        if change in self.changes or sum(each.side != "both" for each in every) > 1:
+        changes = (*self.changes, change)
+        if change in self.changes or sum(each.side != "both" for each in changes) > 1:
             return None
-        if sum(each.value is not None or each.mean is not None for each in every) > 1:
+        if sum(each.value is not None or each.mean is not None for each in changes) > 1:
             return None
         try:
             plan = change.plan(self.plan) if change.side == "both" and change.choices and not change.swap else self.plan
         except _ERRORS:
             return None
-        return Candidate(self.convention, plan, (*self.changes, change))
+        return Candidate(self.convention, plan, changes)
 
     @property
     def is_extension(self) -> bool:

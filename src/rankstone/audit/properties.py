@@ -8,11 +8,11 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rankstone.audit.calling import Caller
 from rankstone.audit.candidates import ERROR
-from rankstone.audit.questions import Query, Question, shrink
+from rankstone.audit.questions import Item, Query, Question, shrink
 from rankstone.metrics.registry import Declaration
 
 _CLOSE = 1e-9
@@ -132,7 +132,7 @@ def _by_name(probe: Probe, question: Question) -> tuple[float, ...] | None:
     """The same question with queries and items that were not in any question before, in the same order."""
     number = next(_fresh)
 
-    def fresh(item: Any) -> Any:
+    def fresh(item: Item) -> Item:
         return f"x{number:05}{item}" if isinstance(item, str) else 1000 * number + item
 
     other = question.map(lambda query: query.renamed(fresh))._replace(prefix=f"q{number}-")
@@ -208,17 +208,15 @@ def _breaks(each: Property, probe: Probe, question: Question) -> bool:
     return each.broken(probe, question) is not None
 
 
-def violations(
-    probe: Probe, questions: Sequence[Question], fit: Callable[[Question], Question], most: int = 40
-) -> Iterator[Violation]:
+def violations(probe: Probe, questions: Sequence[Question], fit: Callable[[Question], Question]) -> Iterator[Violation]:
     """The first violation of each property, by the smallest question to which it shrinks."""
     for each in PROPERTIES:
         if not each.applies(probe):
             continue
         hung = [question for question, error in probe.ask.errors.items() if not error]
         several = sorted(hung if each.broken is _hangs else questions, key=lambda question: question.size)
-        limit = most if probe.ask.is_fast else most // 2
-        tried = several if each.kind == "value" else random.Random(3).sample(several, min(limit, len(several)))
+        most = min(40 if probe.ask.is_fast else 20, len(several))
+        tried = several if each.kind == "value" else random.Random(3).sample(several, most)
         if each.broken is _not_deterministic:
             tried = tried[:: max(1, len(tried) // 20)]
         breaks = partial(_breaks, each, probe)

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-Rows: TypeAlias = tuple[tuple[Any, float], ...]  # items with grades or scores
+Item: TypeAlias = str | int
+Row: TypeAlias = tuple[Any, float]  # an item with a grade or a score
+Rows: TypeAlias = tuple[Row, ...]
 
 
 class Query(NamedTuple):
@@ -16,15 +18,15 @@ class Query(NamedTuple):
     truth: Rows | None
     run: Rows | None  # in row order
 
-    def map(self, change: Callable[[Rows], Iterable[tuple[Any, float]]]) -> Query:
+    def map(self, change: Callable[[Rows], Iterable[Row]]) -> Query:
         """The query with the rows of each side changed."""
         return Query(*(None if rows is None else tuple(change(rows)) for rows in self))
 
-    def without(self, item: Any) -> Query:
+    def without(self, item: Item) -> Query:
         """The query without the rows of an item."""
         return self.map(lambda rows: (row for row in rows if row[0] != item))
 
-    def renamed(self, name: Callable[[Any], Any]) -> Query:
+    def renamed(self, name: Callable[[Item], Item]) -> Query:
         """The query with other names of its items."""
         return self.map(lambda rows: ((name(item), value) for item, value in rows))
 
