@@ -67,8 +67,7 @@ class Finding:
     def sentence(self) -> str:
         """The finding in one line."""
         example = "" if self.question is None else f": {self.question}: {self._answers(', then ')}"
-        others = self._others
-        return f"{self.name}{self._detail}{example}" + (f"; {others}" if others else "")
+        return f"{self.name}{self._detail}{example}" + (f"; {self._others}" if self.values else "")
 
     def _answers(self, between: str = ", ") -> str:
         return shown(self.value) + ("" if self.other is None else f"{between}{shown(self.other)}")
@@ -197,12 +196,11 @@ class AuditReport(Readable):
     def _printed(self) -> Answer:
         """A line per finding under a short table."""
         findings = list(enumerate(self._rows, 1))
-        names = Counter(name for row in self._rows for name in row.values)
+        names = Counter(name for _, row in findings for name in row.values)
         leading = [name for name, _ in names.most_common(3)]
-        rows = []
-        for at, row in findings:
-            values = [shown(row.values[name]) if name in row.values else "" for name in leading]
-            rows.append([f"{at}. {row.name}", row._kind, row._answers(), *values])
+        rows = [[f"{at}. {row.name}", row._kind, row._answers(),
+                 *(shown(row.values[name]) if name in row.values else "" for name in leading)]
+                for at, row in findings]  # fmt: skip
         examples = [f"{at}. {row.question}{row._detail}" for at, row in findings if row.question or row.detail]
         return self._table(["finding", "kind", "value", *leading], rows, examples, "<<")
 

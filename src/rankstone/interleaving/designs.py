@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 Rankings: TypeAlias = Sequence[Sequence[Any]]  # one per ranker, the best item first
 Draw: TypeAlias = Callable[[Sequence[float]], int]  # one of several options, by their probabilities
 Shown: TypeAlias = "tuple[list[Any], list[int | None]]"  # items, and the index of the ranker that picked each
-T = TypeVar("T")
 _DECAY = 3.0  # tau of the probabilistic method: weights of 1 / rank^3
 
 
@@ -173,7 +172,7 @@ def _team_draft(rankings: Rankings, k: int, draw: Draw) -> Shown:
     while len(items) < k and any(rest):
         able = [team for team, ranking in enumerate(rest) if ranking]
         turn = [team for team in able if sizes[team] == min(sizes[other] for other in able)]
-        team = _one_of(turn, draw)
+        team = turn[draw([1.0] * len(turn))] if len(turn) > 1 else turn[0]
         items.append(item := rest[team][0])
         teams.append(team)
         sizes[team] += 1
@@ -200,14 +199,9 @@ def _probabilistic(rankings: Rankings, k: int, draw: Draw) -> Shown:
         able = [weights for weights in choices if weights]
         if not able:
             break
-        weights = _one_of(able, draw)
+        weights = able[draw([1.0] * len(able))] if len(able) > 1 else able[0]
         items.append(list(weights)[draw(list(weights.values()))])
     return items, [None] * len(items)
-
-
-def _one_of(options: Sequence[T], draw: Draw) -> T:
-    """One of several by a fair draw; of one there is no draw."""
-    return options[draw([1.0] * len(options))] if len(options) > 1 else options[0]
 
 
 def _weights(ranking: Sequence[Any], shown: Collection[Any]) -> dict[Any, float]:
