@@ -19,7 +19,7 @@ def describe_conformance(add: Add) -> None:
     add("-m", "--metric", choices=METRICS, metavar="METRIC", help=f"what it computes: {', '.join(METRICS)}")
     add("--expect", metavar="CONVENTION", default="", help="the convention that it should follow [default: any]")
     tolerance = "of the values; 1e-6 for single precision [default: 1e-9]"
-    add("--tolerance", type=float, default=TOLERANCE, metavar="X", help=tolerance)
+    add("--tolerance", type=float, default=TOLERANCE, metavar="NUMBER", help=tolerance)
     add("--seconds", type=float, default=10.0, metavar="N", help="time limit of a case [default: 10]")
     add("--format", dest="shown", metavar="FORMAT", choices=("table", "json"), help="table, json [default: table]")
     share(add, "--no-color", "-o --output")
