@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from rankstone.results.junit import JUnitCase
 
 
+_KEYS = ("candidate", "baseline", "truth")  # that options replace
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The patterns of files, and what takes the place of their keys."""
     parser.addini("rankstone_gates", "files of gates that are collected: gates.toml, gates/*.toml", "args", [])
     group = parser.getgroup("rankstone", "gates and pinned queries")
-    for name in ("candidate", "baseline", "truth"):
+    for name in _KEYS:
         group.addoption(f"--gates-{name}", metavar="FILE", help=f"the {name}, in place of that of the file of gates")
 
 
@@ -46,17 +49,14 @@ class GatesFile(pytest.File):
         from rankstone.compare.gates import read_gates
 
         gates = read_gates(self.path, self._over)
-        names = [f"{gate.metric} {gate.rule}" for gate in gates.gate] + [
-            f"{pin.query}: {pin.rule}" for pin in gates.pin
-        ]
-        for at, name in enumerate(names):
+        pins = (f"{pin.query}: {pin.rule}" for pin in gates.pin)
+        for at, name in enumerate([*(f"{gate.metric} {gate.rule}" for gate in gates.gate), *pins]):
             yield GateItem.from_parent(self, name=name, number=at)
 
     @property
     def _over(self) -> dict[str, Any]:
         """The keys that options replace."""
-        names = ("candidate", "baseline", "truth")
-        return {name: value for name in names if (value := self.config.getoption(f"--gates-{name}")) is not None}
+        return {name: value for name in _KEYS if (value := self.config.getoption(f"--gates-{name}")) is not None}
 
     def case(self, number: int) -> JUnitCase:
         """The outcome of a test; the whole file is checked on first use."""

@@ -128,6 +128,15 @@ def test_correct_functions_pass(metric):
     assert report.exit_code == 0
 
 
+def read_files(qrels, run):
+    sides = ({}, {})
+    for path, side, at in ((qrels, sides[0], 3), (run, sides[1], 4)):
+        for line in open(path, encoding="utf-8"):  # noqa: SIM115
+            words = line.split()
+            side.setdefault(words[0], {})[words[2]] = float(words[at])
+    return sides
+
+
 def test_every_style_takes_the_simplest_function():
     """Precision of one list, whatever the arguments are."""
 
@@ -135,12 +144,7 @@ def test_every_style_takes_the_simplest_function():
         return over_queries(CORRECT["precision@3"], truth, run, k)
 
     def of_files(qrels, run, k):
-        sides = ({}, {})
-        for path, side, at in ((qrels, sides[0], 3), (run, sides[1], 4)):
-            for line in open(path, encoding="utf-8"):  # noqa: SIM115
-                words = line.split()
-                side.setdefault(words[0], {})[words[2]] = float(words[at])
-        return of_dicts(*sides, k)
+        return of_dicts(*read_files(qrels, run), k)
 
     functions = {
         "lists": CORRECT["precision@3"],
@@ -154,6 +158,13 @@ def test_every_style_takes_the_simplest_function():
         report = rs.audit(function, "precision@3", calling)
         assert "ranx" in (report.convention, *report.equivalent) or calling in ("dicts", "trec files"), report
         assert report.agreement == 1
+
+
+def test_a_function_of_files_takes_the_cutoff_by_position():
+    def of_files(qrels, run, last):
+        return over_queries(CORRECT["rr@3"], *read_files(qrels, run), last)
+
+    assert rs.audit(of_files, "rr@3", "trec files").agreement == 1
 
 
 def test_adapters_call_the_function():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rankstone.audit.audit_report import AuditReport, Finding, shown
-from rankstone.audit.calling import STYLES, Adapter, Caller, caller_of
+from rankstone.audit.calling import STYLES, Adapter, caller_of
 from rankstone.audit.candidates import ANY, ERROR, Candidate, Change, Questionnaire, unlike
 from rankstone.audit.changes import NEEDS, changes_of, choices_of, extensions, loose_extensions, trap_of, words_of
 from rankstone.audit.properties import Probe, Violation, defects_of_ids, violations
@@ -93,12 +93,8 @@ class _Audit:
     def __init__(
         self, function: Any, metric: Metric, calling: Any, expect: str | None, seconds: float, seed: int
     ) -> None:
-        self.plans = presets(metric, {})
-        if (
-            metric.declaration.kind not in ("ranking", "count")
-            or metric.declaration.reads != "ranking"
-            or not self.plans
-        ):
+        self.plans, declaration = presets(metric, {}), metric.declaration
+        if declaration.kind not in ("ranking", "count") or declaration.reads != "ranking" or not self.plans:
             raise InputError(f"audit asks about rankings and grades, which {metric} does not read")
         self.expect = None if expect is None else find_convention(expect).name
         if self.expect is not None and self.expect not in self.plans:
@@ -107,17 +103,18 @@ class _Audit:
         self.calling = calling if isinstance(calling, str) else "adapter"
         self.caller = caller_of(function, calling, metric.k, seconds)
         self.pool = pool(self.caller.form, self.caller.cutoffs, seed=seed)
-        by_top = bool(metric.declaration.all_queries(metric.declaration.defaults))
+        by_top = bool(declaration.all_queries(declaration.defaults))
         self.questionnaire = Questionnaire(self.pool, self.caller.form.scores, by_top)
         self.candidates = {name: Candidate(name, plan) for name, plan in self.plans.items()}
         self.changes = changes_of(metric, self.plans, self.caller.form)
-        self.search = self._searching(Caller.__call__.__get__(self.caller))
+        self.search = self._new_search({})
 
-    def _searching(self, ask: Callable[[Question], float | None], **options: Any) -> Search:
+    def _new_search(self, asked: dict[int, float]) -> Search:
+        """A search in the pool, with the answers so far."""
         plain = list(self.candidates.values())
         more = [each for candidate in plain for each in extensions(candidate, self.caller.form)]
         loose = [each for candidate in plain for each in loose_extensions(candidate, self.caller.form)]
-        return Search(self.pool, self.questionnaire, self.changes, ask, [*plain, *more], loose, **options)
+        return Search(self.pool, self.questionnaire, self.changes, self.caller, [*plain, *more], loose, asked=asked)
 
     # -- the definition --------------------------------------------------------------------------------------
 
@@ -184,32 +181,23 @@ class _Audit:
                 continue
             without = replace(winner, plan=plan, changes=tuple(each for each in winner.changes if each is not own))
             trap = trap_of(metric, {name: value})
-            bundle = (
-                own is not None and not own.extends and (len(own.choices) > 1 or own.name.partition("=")[0] != name)
-            )
-            words = "" if bundle else words_of(self.metric, name, value)
-            label = str(own) if bundle else trap or words
-            yield from self._example(
-                winner, without, reference, label, "defect" if trap or bundle else "difference",
-                "" if bundle else f"{name}={value!r}, {reference.convention}: {other!r}", name,
-            )  # fmt: skip
+            if own and not own.extends and (len(own.choices) > 1 or own.name.partition("=")[0] != name):
+                finding = Finding(str(own), "defect", choice=name)  # a change of several choices, or a defect
+            else:
+                detail = f"{name}={value!r}, {reference.convention}: {other!r}"
+                label, kind = trap or words_of(self.metric, name, value), "defect" if trap else "difference"
+                finding = Finding(label, kind, detail=detail, choice=name)
+            yield from self._example(winner, without, reference, finding)
         for change in winner.changes:
             if change.choices and change.side == "both":
                 continue
             without = replace(winner, changes=tuple(each for each in winner.changes if each is not change))
-            label = trap_of(metric, change.choices)
-            yield from self._example(winner, without, reference, f"{label}: {change}" if label else str(change),
-                                     "defect", "", change.name)  # fmt: skip
+            trap = trap_of(metric, change.choices)
+            finding = Finding(f"{trap}: {change}" if trap else str(change), "defect", choice=change.name)
+            yield from self._example(winner, without, reference, finding)
 
     def _example(
-        self,
-        winner: Candidate,
-        without: Candidate,
-        reference: Candidate,
-        name: str,
-        kind: str,
-        detail: str,
-        choice: str,
+        self, winner: Candidate, without: Candidate, reference: Candidate, finding: Finding
     ) -> Iterator[Finding]:
         """The difference with the smallest question that shows it; nothing if no question does."""
         one, other = self.search.row(winner), self.search.row(without)
@@ -225,20 +213,19 @@ class _Audit:
                 return math.isfinite(first) and math.isfinite(second) and abs(first - second) > _LARGE
             return bool(question.items and unlike(np.array([first]), np.array([second]))[0])
 
-        start = min((self.pool[at] for at in finite or places), key=lambda question: question.size)
-        question = shrink(start, differs, self.fit, 120)
-        if detail:
-            detail = f"{detail}, {shown(self.values([without], question)[0])} with that"
-        yield self._finding(
-            name, kind, question, {_short(winner): winner, reference.convention: reference}, detail, choice
-        )
+        question = shrink(self._simplest(finite or places), differs, self.fit, 120)
+        if finding.detail:
+            detail = f"{finding.detail}, {shown(self.values([without], question)[0])} with that"
+            finding = replace(finding, detail=detail)
+        yield self._with_example(finding, question, {_short(winner): winner, reference.convention: reference})
 
-    def _finding(
-        self, name: str, kind: str, question: Question, others: Mapping[str, Candidate], detail: str = "",
-        choice: str = "",
-    ) -> Finding:  # fmt: skip
+    def _with_example(self, finding: Finding, question: Question, others: Mapping[str, Candidate]) -> Finding:
         values = self._leading(question, others)
-        return Finding(name, kind, question, self.caller(question), None, values, detail, False, choice)
+        return replace(finding, question=question, value=self.caller(question), values=values)
+
+    def _simplest(self, places: Iterable[Any]) -> Question:
+        """The smallest of some questions of the pool."""
+        return min((self.pool[at] for at in places), key=lambda question: question.size)
 
     def _leading(self, question: Question, others: Mapping[str, Candidate]) -> dict[str, float]:
         """Values of definitions by name."""
@@ -246,7 +233,7 @@ class _Audit:
 
     def values(self, candidates: Sequence[Candidate], question: Question) -> list[float]:
         """Values of one question."""
-        questionnaire = Questionnaire([question], *self.questionnaire.settings)
+        questionnaire = self.questionnaire.of([question])
         return [float(questionnaire.values(each)[0]) for each in candidates]
 
     def fit(self, question: Question) -> Question:
@@ -261,7 +248,7 @@ class _Audit:
         reference = self.candidates[self.reference]
         for _ in range(_ROUNDS):
             winners, remarks = self.identify()
-            asked = len(self.search.asked) + len(self.search.refused)
+            asked = len(self.search.asked)
             if not winners:
                 break
             different = list(self.differences(self._best(winners), reference))
@@ -288,11 +275,13 @@ class _Audit:
         if self.expect is not None and plain is not None:
             broken = [replace(each, is_expected=each.is_expected or self._expected(each)) for each in broken]
         return AuditReport(
-            str(self.metric), self.calling, best.convention if winners and best.is_extension else None,
-            tuple(dict.fromkeys(same)), str(best), tuple(map(str, best.changes)), agreement, self.expect or "",
-            self.reference, self._disagreement(winners, reference), tuple(different), (*defects, *broken),
-            self._undetermined(best) if winners else {}, tuple(remarks), asked, self.caller.calls,
-            self._definition(best),
+            metric=str(self.metric), calling=self.calling, expect=self.expect or "", reference=self.reference,
+            convention=best.convention if winners and best.is_extension else None,
+            equivalent=tuple(dict.fromkeys(same)), nearest=str(best), changes=tuple(map(str, best.changes)),
+            agreement=agreement, disagreement=self._disagreement(winners, reference),
+            differences=tuple(different), findings=(*defects, *broken),
+            undetermined=self._undetermined(best) if winners else {}, notes=tuple(remarks),
+            questions=asked, calls=self.caller.calls, definition=self._definition(best),
         )  # fmt: skip
 
     def _best(self, winners: Sequence[Candidate]) -> Candidate:
@@ -307,15 +296,14 @@ class _Audit:
     def _add(self, questions: Sequence[Question]) -> None:
         """More questions, as none of the pool refuted a definition."""
         self.pool = [*self.pool, *questions]
-        self.questionnaire = Questionnaire(self.pool, *self.questionnaire.settings)
-        before = self.search
-        self.search = self._searching(before.ask, asked=before.asked, refused=before.refused)
+        self.questionnaire = self.questionnaire.of(self.pool)
+        self.search = self._new_search(self.search.asked)
         for at in range(len(self.pool) - len(questions), len(self.pool)):
             self.search.answer(at)
 
     def _checked(self) -> list[Question]:
         """The questions by which properties are checked."""
-        places = [*self.search.asked, *(at for at in self.search.spread() if at not in self.search.asked)]
+        places = [*self.search.asked, *self.search.spread()]
         return [self.pool[at] for at in places[: _CHECKED if self.caller.is_fast else _CHECKED // 3]]
 
     def _nearest(self) -> Candidate:
@@ -345,8 +333,8 @@ class _Audit:
         numbers = [at for at in wrong if search.asked[at] != ERROR] or wrong
         if not numbers:
             return Finding("no convention has these values", "defect")
-        question = shrink(min((self.pool[at] for at in numbers), key=lambda each: each.size), differs, self.fit)
-        return self._finding("no definition has these values", "defect", question, self._others(best))
+        question = shrink(self._simplest(numbers), differs, self.fit)
+        return self._with_example(Finding("no definition has these values", "defect"), question, self._others(best))
 
     def _others(self, best: Candidate) -> dict[str, Candidate]:
         """The leading definitions by name."""
@@ -354,23 +342,20 @@ class _Audit:
         return {_short(best): best, **{name: self.candidates[name] for name in names}}
 
     def _alike(self, answer: float, value: float) -> bool:
-        if math.isnan(answer) or math.isnan(value) or not math.isfinite(answer):
-            return (
-                answer == value
-                or (math.isnan(answer) and math.isnan(value))
-                or (self.search.lenient and answer == ERROR)
-            )
+        if math.isnan(answer) and math.isnan(value):
+            return True
+        if math.isnan(value) or not math.isfinite(answer):
+            return answer == value or (self.search.lenient and answer == ERROR)
         return abs(answer - value) <= max(self.search.tolerance, 1e-9) * max(1.0, abs(value))
 
     def _violation(self, violation: Violation, others: Mapping[str, Candidate]) -> Finding:
         """A broken property; expected if the definition has the same values there."""
-        kind, question = violation.property.kind, violation.question
-        values = self._leading(question, others)
-        other = violation.values[1] if len(violation.values) > 1 else None
+        first, *second = violation.values
+        values = self._leading(violation.question, others)
+        alike = all(self._alike(first, value) for value in values.values())
         return Finding(
-            violation.property.name, "property", question, violation.values[0], other, values, violation.error,
-            kind == "value" and not violation.error
-            and all(self._alike(violation.values[0], value) for value in values.values()),
+            violation.property.name, "property", violation.question, first, second[0] if second else None, values,
+            detail=violation.error, is_expected=violation.property.kind == "value" and not violation.error and alike,
         )  # fmt: skip
 
     def _expected(self, finding: Finding) -> bool:
@@ -413,8 +398,7 @@ class _Audit:
         """Choices that no question of this calling style depends on, by the reason."""
         out: dict[str, list[str]] = {}
         options = choices_of(self.metric, self.plans, self.caller.form)
-        names = [*CHOICES, *self.metric.declaration.defaults]
-        for name in names:
+        for name in (*CHOICES, *self.metric.declaration.defaults):
             if name in unread(best.plan) or name == "default_k" or name in dict(self.metric.params):
                 continue
             if name not in options and name in NEEDS:

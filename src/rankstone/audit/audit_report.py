@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,11 +66,23 @@ class Finding:
     @property
     def sentence(self) -> str:
         """The finding in one line."""
-        values = shown(self.value) + ("" if self.other is None else f", then {shown(self.other)}")
-        example = "" if self.question is None else f": {self.question}: {values}"
-        others = ", ".join(f"{name} {shown(value)}" for name, value in self.values.items())
-        detail = f" ({self.detail})" if self.detail else ""
-        return f"{self.name}{detail}{example}" + (f"; {others}" if others else "")
+        example = "" if self.question is None else f": {self.question}: {self._answers(', then ')}"
+        return f"{self.name}{self._detail}{example}" + (f"; {self._others}" if self.values else "")
+
+    def _answers(self, between: str = ", ") -> str:
+        return shown(self.value) + ("" if self.other is None else f"{between}{shown(self.other)}")
+
+    @property
+    def _others(self) -> str:
+        return ", ".join(f"{name} {shown(value)}" for name, value in self.values.items())
+
+    @property
+    def _detail(self) -> str:
+        return f" ({self.detail})" if self.detail else ""
+
+    @property
+    def _kind(self) -> str:
+        return self.kind + (" (expected)" if self.is_expected else "")
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain data."""
@@ -168,35 +181,32 @@ class AuditReport(Readable):
             return f"{self.metric} as in {self.nearest}"
         return f"no definition of {self.metric}; nearest: {self.nearest} ({100 * self.agreement:.0f} % of the answers)"
 
+    @property
+    def _rows(self) -> list[Finding]:
+        """What is printed: the findings, and the differences that are none of them."""
+        return [*self.findings, *(each for each in self.differences if each.kind == "difference")]
+
     def _answer(self) -> Answer:
-        rows = [*self.findings, *(each for each in self.differences if each.kind == "difference")]
-        table = [["finding", "kind", "example", "value", "definitions"]]
-        for row in rows:
-            value = shown(row.value) + ("" if row.other is None else f", {shown(row.other)}")
-            values = ", ".join(f"{name} {shown(number)}" for name, number in row.values.items())
-            name = row.name + (f" ({row.detail})" if row.detail else "")
-            kind = row.kind + (" (expected)" if row.is_expected else "")
-            table.append([name, kind, "" if row.question is None else str(row.question), value, values])
-        return Answer(table if rows else [], f"{self.verdict.upper()}: {self.headline}", self._notes(),
-                      [self.definition] if self.definition else [], "<<<<<")  # fmt: skip
+        rows = [
+            [row.name + row._detail, row._kind, str(row.question or ""), row._answers(), row._others]
+            for row in self._rows
+        ]  # fmt: skip
+        return self._table(["finding", "kind", "example", "value", "definitions"], rows, [], "<<<<<")
 
     def _printed(self) -> Answer:
         """A line per finding under a short table."""
-        rows = [*self.findings, *(each for each in self.differences if each.kind == "difference")]
-        table = [["finding", "kind", "value", *self._leading(rows)]]
-        for at, row in enumerate(rows, 1):
-            value = shown(row.value) + ("" if row.other is None else f", {shown(row.other)}")
-            values = [shown(row.values[name]) if name in row.values else "" for name in self._leading(rows)]
-            table.append([f"{at}. {row.name}", row.kind + (" (expected)" if row.is_expected else ""), value, *values])
-        examples = [f"{at}. {row.question}" + (f" ({row.detail})" if row.detail else "")
-                    for at, row in enumerate(rows, 1) if row.question is not None or row.detail]  # fmt: skip
-        return Answer(table if rows else [], f"{self.verdict.upper()}: {self.headline}", [*examples, *self._notes()],
-                      [self.definition] if self.definition else [], "<<")  # fmt: skip
+        findings = list(enumerate(self._rows, 1))
+        names = Counter(name for _, row in findings for name in row.values)
+        leading = [name for name, _ in names.most_common(3)]
+        rows = [[f"{at}. {row.name}", row._kind, row._answers(),
+                 *(shown(row.values[name]) if name in row.values else "" for name in leading)]
+                for at, row in findings]  # fmt: skip
+        examples = [f"{at}. {row.question}{row._detail}" for at, row in findings if row.question or row.detail]
+        return self._table(["finding", "kind", "value", *leading], rows, examples, "<<")
 
-    @staticmethod
-    def _leading(rows: Sequence[Finding]) -> list[str]:
-        names = dict.fromkeys(name for row in rows for name in row.values)
-        return sorted(names, key=lambda name: -sum(name in row.values for row in rows))[:3]
+    def _table(self, head: list[str], rows: list[list[str]], examples: list[str], align: str) -> Answer:
+        return Answer([head, *rows] if rows else [], f"{self.verdict.upper()}: {self.headline}",
+                      [*examples, *self._notes()], [self.definition] if self.definition else [], align)  # fmt: skip
 
     def _notes(self) -> list[str]:
         lines = list(self.notes)
@@ -208,7 +218,7 @@ class AuditReport(Readable):
         return [*lines, f"{self.questions} questions, {self.calls} calls ({self.calling})"]
 
     def _columns(self) -> Mapping[str, Sequence[Any]]:
-        rows = [*self.findings, *(each for each in self.differences if each.kind == "difference")]
+        rows = self._rows
         return {
             "finding": [row.name for row in rows], "kind": [row.kind for row in rows],
             "choice": [row.choice for row in rows], "example": [str(row.question or "") for row in rows],

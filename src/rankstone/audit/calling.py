@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -36,7 +37,6 @@ class CallingStyle:
 
     signature: str
     names: tuple[str, ...]  # of the arguments, in JSON
-    form: Form
     arguments: Sequence[tuple[Callable[[Question], tuple[Any, ...]], Form]]  # the first that the function takes
 
 
@@ -68,37 +68,38 @@ def _nested(question: Question) -> tuple[Any, Any]:
 
 
 _LIST = Form(scores=False, repeats=True)
+_RELEVANT = replace(_LIST, grades=False)
 _ARRAY = Form(unjudged=False)
+_LABELS = replace(_ARRAY, scores=False)
 _NESTED = Form(several=True)
 STYLES: dict[str, CallingStyle] = {
     "lists": CallingStyle(
-        "f(ranked items, {item: grade} or relevant items[, k])", ("run", "truth"), _LIST,
+        "f(ranked items, {item: grade} or relevant items[, k])", ("run", "truth"),
         (
             (lambda question: (question.ranked, _grades(question)), _LIST),
-            (lambda question: (question.ranked, _relevant(question)), replace(_LIST, grades=False)),
-            (lambda question: (question.ranked, set(_relevant(question))), replace(_LIST, grades=False)),
+            (lambda question: (question.ranked, _relevant(question)), _RELEVANT),
+            (lambda question: (question.ranked, set(_relevant(question))), _RELEVANT),
         ),
     ),
     "dicts": CallingStyle(
-        "f({query: {item: grade}}, {query: {item: score}}[, k])", ("truth", "run"), _NESTED,
-        ((_nested, _NESTED),),
+        "f({query: {item: grade}}, {query: {item: score}}[, k])", ("truth", "run"), ((_nested, _NESTED),)
     ),
     "labels": CallingStyle(
-        "f(grades in ranked order[, k])", ("labels",), replace(_ARRAY, scores=False),
+        "f(grades in ranked order[, k])", ("labels",),
         (
-            (lambda question: (_labels(question),), replace(_ARRAY, scores=False)),
-            (lambda question: (np.array(_labels(question)),), replace(_ARRAY, scores=False)),
+            (lambda question: (_labels(question),), _LABELS),
+            (lambda question: (np.array(_labels(question)),), _LABELS),
         ),
     ),
     "arrays": CallingStyle(
-        "f(grades, scores[, k]), arrays of one dimension, or of one row", ("truth", "run"), _ARRAY,
+        "f(grades, scores[, k]), arrays of one dimension, or of one row", ("truth", "run"),
         (
             (lambda question: (np.array(_labels(question)), np.array(_scores(question))), _ARRAY),
             (lambda question: (np.array([_labels(question)]), np.array([_scores(question)])), _ARRAY),
         ),
     ),
     "trec files": CallingStyle(
-        "f(path of the qrels, path of the run[, k])", ("truth", "run"), replace(_NESTED, text=True, whole=True),
+        "f(path of the qrels, path of the run[, k])", ("truth", "run"),
         ((_nested, replace(_NESTED, text=True, whole=True)),),
     ),
 }  # fmt: skip
@@ -164,6 +165,7 @@ class Caller:
     _started: int = 0
 
     def __post_init__(self) -> None:
+        self._call = self.function if self.adapter is None else partial(self.adapter, self.function)
         self.build: Callable[[Question], tuple[Any, ...]] = lambda question: (question,)
         self.form = _NESTED
         if self.style is not None:
@@ -189,16 +191,15 @@ class Caller:
 
         Relevant items, where items of grade 0 would count as relevant ones.
         """
-        works = []
+        answered = []
         text = isinstance(self.function, JsonProgram)  # whose keys are text
-        for build, each in style.arguments:
-            form = replace(each, text=True) if text else each
-            self.build, self.form = build, form
-            values = [self(form.fit(probe._replace(k=self.k))) for probe in _PROBES]
+        for build, form in style.arguments:
+            self.build, self.form = build, replace(form, text=True) if text else form
+            values = [self(self.form.fit(probe._replace(k=self.k))) for probe in _PROBES]
             if all(map(math.isfinite, values)):
-                works.append((build, form, values))
-        graded = [each for each in works if each[1].grades]
-        plain = [each for each in works if not each[1].grades]
+                answered.append((build, self.form, values))
+        graded = [each for each in answered if each[1].grades]
+        plain = [each for each in answered if not each[1].grades]
         chosen = (graded or plain or [(*style.arguments[0], [])])[0]
         if graded and plain and graded[0][2] != plain[0][2]:
             chosen = plain[0]
@@ -210,23 +211,17 @@ class Caller:
         """The function's value; `ERROR` if it raises, takes too long or returns no number."""
         if self.hangs >= _HANGS:
             return ERROR
-        arguments: tuple[Any, ...] = self.build(question)
-        named: dict[str, Any] = {}
+        arguments = self.build(question)
         if self.pass_k is True:
             arguments = (*arguments, question.k)
-        elif self.pass_k:
-            named[self.pass_k] = question.k
-        before = copy.deepcopy(arguments) if self.modified is None and self.adapter is None else None
+        named = {self.pass_k: question.k} if isinstance(self.pass_k, str) else {}
+        before = copy.deepcopy(arguments) if self.modified is None else None
         self.calls += 1
         started = time.perf_counter()
         try:
             self._started += 1
             with _limit(self.seconds * (_PATIENCE if self._started <= _FIRST else 1)):
-                value = self._number(
-                    self.function(*arguments, **named)
-                    if self.adapter is None
-                    else self.adapter(self.function, question)
-                )
+                value = _number(self._call(*arguments, **named))
         except (_OutOfTimeError, TimeoutError):
             self.hangs += 1
             self.errors[question] = ""
@@ -241,11 +236,11 @@ class Caller:
             self.modified = question
         return value
 
-    @staticmethod
-    def _number(value: Any) -> float:
-        if value is None or isinstance(value, (str, bytes, Mapping)):
-            raise InputTypeError(f"returned {value!r:.80}, which is not a number")
-        return float(value)
+
+def _number(value: Any) -> float:
+    if value is None or isinstance(value, (str, bytes, Mapping)):
+        raise InputTypeError(f"returned {value!r:.80}, which is not a number")
+    return float(value)
 
 
 def _same(first: Any, second: Any) -> bool:
@@ -291,33 +286,35 @@ def caller_of(function: Callable[..., object], calling: str | Adapter, k: int | 
     if not callable(function):
         raise InputTypeError(f"audit needs a function, not {type(function).__name__}")
     if calling == "trec files" and not isinstance(function, FileProgram):
-        function = _OfFiles(function)
+        function = _of_files(function)
     return Caller(function, STYLES[calling], k, seconds)
 
 
 # -- programs ------------------------------------------------------------------------------------------------
 
 
-def write_trec(truth: Nested, run: Nested, folder: Path) -> None:
-    """The files `qrels` and `run` in a folder."""
+@contextmanager
+def _trec_files(truth: Nested, run: Nested) -> Iterator[tuple[str, str]]:
+    """The paths of the qrels and of the run; its rows and ranks are in the order of the question, not of the scores."""
     qrels = [f"{query} 0 {item} {grade}\n" for query, items in truth.items() for item, grade in items.items()]
     rows = [f"{query} Q0 {item} {rank} {score!r} audit\n" for query, items in run.items()
             for rank, (item, score) in enumerate(items.items(), 1)]  # fmt: skip
-    (folder / "qrels").write_text("".join(qrels), encoding="utf-8")
-    (folder / "run").write_text("".join(rows), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        paths = Path(folder, "qrels"), Path(folder, "run")
+        for path, lines in zip(paths, (qrels, rows), strict=True):
+            path.write_text("".join(lines), encoding="utf-8")
+        yield str(paths[0]), str(paths[1])
 
 
-class _OfFiles:
-    """A Python function of the paths of two files."""
+def _of_files(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the paths of two files as one of a truth and a run."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-        self.__signature__ = inspect.signature(function)
+    @wraps(function)
+    def of_dicts(truth: Nested, run: Nested, *k: Any, **named: Any) -> Any:
+        with _trec_files(truth, run) as paths:
+            return function(*paths, *k, **named)
 
-    def __call__(self, truth: Any, run: Any, **named: Any) -> Any:
-        with tempfile.TemporaryDirectory() as folder:
-            write_trec(truth, run, Path(folder))
-            return self._function(str(Path(folder, "qrels")), str(Path(folder, "run")), **named)
+    return of_dicts
 
 
 @dataclass
@@ -338,17 +335,16 @@ class FileProgram:
 
     def __call__(self, truth: Nested, run: Nested, k: int | None = None) -> float:
         """The number in the program's output."""
-        with tempfile.TemporaryDirectory() as folder:
-            write_trec(truth, run, Path(folder))
-            values = {"{truth}": str(Path(folder, "qrels")), "{run}": str(Path(folder, "run")), "{k}": str(k)}
+        with _trec_files(truth, run) as (qrels, rows):
+            values = {"{truth}": qrels, "{run}": rows, "{k}": str(k)}
             words = [re.sub(r"\{(truth|run|k)\}", lambda match: values[match[0]], word) for word in self.words]
             try:
-                done = subprocess.run(words, capture_output=True, text=True, timeout=self.seconds, check=False)
+                process = subprocess.run(words, capture_output=True, text=True, timeout=self.seconds, check=False)
             except subprocess.TimeoutExpired:
                 raise TimeoutError from None
-        if done.returncode:
-            raise RuntimeError((done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1])
-        return number_in(done.stdout, self.pattern)
+        if process.returncode:
+            raise RuntimeError((process.stderr.strip().splitlines() or [f"exit code {process.returncode}"])[-1])
+        return number_in(process.stdout, self.pattern)
 
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf(?:inity)?)\b"
@@ -403,9 +399,7 @@ class JsonProgram:
             self._threads[1].join(1.0)
             self.close()
             raise RuntimeError(([text.strip() for text in self._problems if text] or ["the program ended"])[-1])
-        if line.strip() in ("null", "NaN"):
-            return math.nan
-        return float(line)
+        return math.nan if line.strip() == "null" else float(line)
 
     def __enter__(self) -> JsonProgram:
         return self

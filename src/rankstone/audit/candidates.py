@@ -7,7 +7,7 @@ changes the question before the metric is computed, for the list, for the ideal 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -87,16 +87,16 @@ class Candidate:
             names = set(change.choices)
             if any(names & set(other.choices) and other.side == "both" for other in self.changes):
                 return None
-        every = (*self.changes, change)
-        if change in self.changes or sum(each.side != "both" for each in every) > 1:
+        changes = (*self.changes, change)
+        if change in self.changes or sum(each.side != "both" for each in changes) > 1:
             return None
-        if sum(each.value is not None or each.mean is not None for each in every) > 1:
+        if sum(each.value is not None or each.mean is not None for each in changes) > 1:
             return None
         try:
             plan = change.plan(self.plan) if change.side == "both" and change.choices and not change.swap else self.plan
         except _ERRORS:
             return None
-        return Candidate(self.convention, plan, (*self.changes, change))
+        return Candidate(self.convention, plan, changes)
 
     @property
     def is_extension(self) -> bool:
@@ -118,18 +118,17 @@ class Questionnaire:
         self._sweeps: dict[bytes, Sweep] = {}
         self._plain: dict[tuple[Plan, tuple[Change, ...]], Floats] = {}  # values without changes of one side
 
-    @property
-    def settings(self) -> tuple[bool, bool]:
-        """How questions are evaluated: with scores, and apart by highest grade."""
-        return self._scores, self._by_top
+    def of(self, questions: Sequence[Question]) -> Questionnaire:
+        """The same for other questions."""
+        return Questionnaire(questions, self._scores, self._by_top)
 
     def values(self, candidate: Candidate) -> Floats:
         """The candidate's value of each question; `ERROR` where it refuses one, `ANY` where it is not determined."""
-        parts = {side: self._side(candidate, side) for side in ("list", "ideal")}
-        if not any(change.side != "both" for change in candidate.changes):
-            values = parts["list"][0].own(parts["list"][1], candidate)
+        if any(change.side != "both" for change in candidate.changes):
+            values = self._one_sided(candidate)
         else:
-            values = self._one_sided(candidate, parts)
+            questions, plan_at = self._side(candidate, "list")
+            values = questions.own(plan_at, candidate)
         if any(change.any_refused for change in candidate.changes):
             values[values == ERROR] = ANY
         if any(change.any_ties for change in candidate.changes):
@@ -161,7 +160,7 @@ class Questionnaire:
             questions = self.questions
             for transform in data:
                 questions = [_transformed(question, transform, plan) for question in questions]
-            self._changed[key] = Questionnaire(questions, self._scores, self._by_top)
+            self._changed[key] = self.of(questions)
         return self._changed[key]
 
     def own(self, plan_at: Callable[[int | None], Plan], candidate: Candidate) -> Floats:
@@ -172,10 +171,8 @@ class Questionnaire:
             try:
                 plan = plan_at(k)
                 rules = {name: plan.choices[name] for name in _PER_QUERY}
-                several = any(
-                    isinstance(rule, (int, float)) for rule in rules.values()
-                )  # one may hide that another refuses
-                refused = {name: "nan" for name, rule in rules.items() if rule == "error" and not several}
+                hidden = any(isinstance(rule, (int, float)) for rule in rules.values())  # that another one refuses
+                refused = {name: "nan" for name, rule in rules.items() if rule == "error" and not hidden}
                 plan = changed(plan, refused) if refused else plan
             except _ERRORS:
                 out[np.concatenate(groups)] = ANY
@@ -234,17 +231,10 @@ class Questionnaire:
                     self._fill(out, part, plan, mean)
             return
         places = _places(sweep.aligned(plan).queries)
-        if (
-            mean is None
-            and plan.averaging.plain
-            and plan.choices["digits"] is None
-            and plan.choices["no_queries"] != "error"
-        ):
-            counts, sums = (
-                np.bincount(places[rows.counted], minlength=out.size),
-                np.bincount(places, rows.top, out.size),
-            )
-            none = plan.choices["no_queries"]
+        none = plan.choices["no_queries"]
+        if mean is None and plan.averaging.plain and plan.choices["digits"] is None and none != "error":
+            counts = np.bincount(places[rows.counted], minlength=out.size)
+            sums = np.bincount(places, rows.top, out.size)
             with np.errstate(invalid="ignore"):
                 means = np.where(counts > 0, sums / counts, math.nan if none == "nan" else float(none))
             out[group] = means[group]
@@ -255,31 +245,31 @@ class Questionnaire:
                 values = result.values[inside & rows.counted]
                 out[at] = rows.only(inside).mean() if mean is None else mean(values[~np.isnan(values)].tolist())
 
-    def _one_sided(self, candidate: Candidate, parts: Mapping[str, tuple[Questionnaire, Any]]) -> Floats:
+    def _one_sided(self, candidate: Candidate) -> Floats:
         """Numerators by one plan and data, denominators by the other; where that is 0 the plain value."""
         plain = replace(candidate, changes=tuple(change for change in candidate.changes if change.side == "both"))
         if (plain.plan, plain.changes) not in self._plain:
             self._plain[plain.plan, plain.changes] = self.values(plain)
         out = self._plain[plain.plan, plain.changes].copy()
+        sides = [(*self._side(candidate, side), part)
+                 for side, part in (("list", "numerator"), ("ideal", "denominator"))]  # fmt: skip
         for k, groups in self._groups.items():
             for group in groups:
-                self._fill_one_sided(out, group, _at(plain.plan, k), [
-                    (*parts["list"], k, "numerator"), (*parts["ideal"], k, "denominator")
-                ])  # fmt: skip
+                self._fill_one_sided(out, group, _at(plain.plan, k), k, sides)
         return out
 
-    def _fill_one_sided(self, out: Floats, group: Ints, plan: Plan, sides: Sequence[Any]) -> None:
+    def _fill_one_sided(self, out: Floats, group: Ints, plan: Plan, k: int | None, sides: Sequence[Any]) -> None:
         """The values of a group, where they differ from the plain ones; if it is refused, of its parts."""
         try:
             own = self._sweep(group).outcome(plan).values
             top, bottom = (
-                np.broadcast_to(getattr(questions._sweep(group).outcome(plan_at(k)).ratio, name), own.shape)
-                for questions, plan_at, k, name in sides
+                np.broadcast_to(getattr(questions._sweep(group).outcome(plan_at(k)).ratio, part), own.shape)
+                for questions, plan_at, part in sides
             )
         except _ERRORS:  # a shape that differs is one, too: a change has left out queries
             if len(group) > 1:
                 for part in self._parts(group):
-                    self._fill_one_sided(out, part, plan, sides)
+                    self._fill_one_sided(out, part, plan, k, sides)
             elif out[group] != ERROR:
                 out[group] = ANY
             return
@@ -300,16 +290,12 @@ class Questionnaire:
             truth: dict[int, Any] = {}
             run: dict[int, Any] = {}
             for at in group.tolist():
-                for number, query in enumerate(self.questions[at].queries):
+                for name, query in enumerate(self.questions[at].queries, at * _QUERIES):
                     if query.truth is not None:
-                        repeated = len(dict(query.truth)) < len(query.truth)
-                        truth[at * _QUERIES + number] = (
-                            [item for item, _ in query.truth] if repeated else dict(query.truth)
-                        )
+                        grades = dict(query.truth)
+                        truth[name] = grades if len(grades) == len(query.truth) else [item for item, _ in query.truth]
                     if query.run is not None:
-                        run[at * _QUERIES + number] = (
-                            dict(query.run) if self._scores else [item for item, _ in query.run]
-                        )
+                        run[name] = dict(query.run) if self._scores else [item for item, _ in query.run]
             self._sweeps[key] = Sweep(Dicts(truth, run), 1)
         return self._sweeps[key]
 

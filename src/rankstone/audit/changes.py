@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -50,10 +50,13 @@ def _judged_top(query: Query, plan: Plan) -> Query:
 def _last_relevant(query: Query, plan: Plan) -> Query:
     """Of the relevant items that were returned, only the last is relevant."""
     grades = dict(query.truth or ())
-    ordered = list(dict.fromkeys(_top(query, plan)))
-    hits = {item for item in ordered if item in grades and plan.relevance.reached(grades[item])}
-    last = next((item for item in reversed(ordered) if item in hits), None)
-    return query._replace(truth=query.truth and tuple(row for row in query.truth if row[0] not in hits - {last}))
+    hits = [item for item in dict.fromkeys(_top(query, plan))
+            if item in grades and plan.relevance.reached(grades[item])]  # fmt: skip
+    return _without_grades(query, hits[:-1])
+
+
+def _without_grades(query: Query, items: Collection[Any]) -> Query:
+    return query._replace(truth=query.truth and tuple(row for row in query.truth if row[0] not in items))
 
 
 def _negated(query: Query, plan: Plan) -> Query:
@@ -79,9 +82,7 @@ def _positive_only(query: Query, plan: Plan) -> Query:
 def _positive_on_both_sides(query: Query, plan: Plan) -> Query:
     """Rows with a score of 0 or less are left out of the truth, too."""
     dropped = {item for item, score in query.run or () if not score > 0}
-    return _positive_only(
-        query._replace(truth=query.truth and tuple(row for row in query.truth if row[0] not in dropped)), plan
-    )
+    return _positive_only(_without_grades(query, dropped), plan)
 
 
 def _of_hits(none: float) -> Any:
@@ -104,11 +105,12 @@ def _times(factor: float) -> Any:
 
 
 _LOG10 = math.log2(10)
+_POWERS = tuple((grade, 2.0**grade) for grade in _GRADES)
 DEFECTS: tuple[Change, ...] = (
-    Change("gain 2^grade, without the - 1", _GAINS, {"gain": tuple((grade, 2.0**grade) for grade in _GRADES)}),
+    Change("gain 2^grade, without the - 1", _GAINS, {"gain": _POWERS}),
     Change(
         "gain 2^grade, without the - 1, for unjudged items too", ("ndcg", "dcg"),
-        {"gain": tuple((grade, 2.0**grade) for grade in _GRADES), "unjudged_gain": 1.0},
+        {"gain": _POWERS, "unjudged_gain": 1.0},
     ),
     Change(
         "gain 2^grade, without the - 1, for grades above 0", _GAINS,

@@ -99,12 +99,12 @@ def definitions(metric: str) -> list[SuiteDefinition]:
     """The definitions of a metric that some case separates."""
     if metric not in METRICS:
         raise InputError(unknown_word("metric of the suite", metric, METRICS))
-    asked = [(case.k, Sweep(Dicts(case.truth, case.run), 1)) for case in cases()]
+    sweeps = [(case.k, Sweep(Dicts(case.truth, case.run), 1)) for case in cases()]
     alike: dict[str, SuiteDefinition] = {}
     for name, plan in presets(Metric(metric), {}).items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of cases without a relevant item
-            expected = [_expected(metric, k, sweep, name) for k, sweep in asked]
+            expected = [_expected(metric, k, sweep, name) for k, sweep in sweeps]
         same = alike.setdefault(json.dumps(expected), SuiteDefinition(plan, [], expected))
         same.conventions.append(name)
     return list(alike.values())
@@ -133,9 +133,9 @@ def files() -> Iterator[tuple[str, str]]:
     yield "cases.json", _lines(case._asdict() for case in cases()) + "\n"
     for metric in METRICS:
         rows = definitions(metric)
-        by_case = [{"case": case.name, "values": _values(rows, at)} for at, case in enumerate(cases())]
-        made, values = _lines(each.to_dict() for each in rows), _lines(iter(by_case))
-        yield f"{metric}.json", f'{{"definitions": {made},\n"cases": {values}}}\n'
+        by_case = ({"case": case.name, "values": _values(rows, at)} for at, case in enumerate(cases()))
+        texts = _lines(row.to_dict() for row in rows), _lines(by_case)
+        yield f"{metric}.json", f'{{"definitions": {texts[0]},\n"cases": {texts[1]}}}\n'
 
 
 def _values(rows: Sequence[SuiteDefinition], case: int) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rankstone.audit.calling import Caller
 from rankstone.audit.candidates import ERROR
-from rankstone.audit.questions import Query, Question, shrink
+from rankstone.audit.questions import Item, Query, Question, shrink
 from rankstone.metrics.registry import Declaration
 
 _CLOSE = 1e-9
@@ -71,15 +71,14 @@ def _hangs(probe: Probe, question: Question) -> tuple[float, ...] | None:
     return (ERROR,) if probe.ask.errors.get(question) == "" else None
 
 
-def _reordered(query: Query) -> Query:
-    """Rows in another order; those of lists without scores only in the truth."""
-    return Query(*(None if rows is None else rows[::-1] for rows in query))
-
-
 def _by_row_order(probe: Probe, question: Question) -> tuple[float, ...] | None:
-    scores = probe.ask.form.scores
-    other = question.map(lambda query: _reordered(query) if scores else query._replace(truth=_reordered(query).truth))
-    return _differ(probe.value(question), probe.value(other))
+    """The question with its rows in another order; without scores only those of the truth."""
+
+    def reordered(query: Query) -> Query:
+        other = query.map(reversed)
+        return other if probe.ask.form.scores else other._replace(run=query.run)
+
+    return _differ(probe.value(question), probe.value(question.map(reordered)))
 
 
 def _differ(before: float, after: float) -> tuple[float, float] | None:
@@ -133,14 +132,11 @@ def _by_name(probe: Probe, question: Question) -> tuple[float, ...] | None:
     """The same question with queries and items that were not in any question before, in the same order."""
     number = next(_fresh)
 
-    def renamed(query: Query) -> Query:
-        return Query(*(
-            None if rows is None else tuple(
-                (f"x{number:05}{item}" if isinstance(item, str) else 1000 * number + item, at) for item, at in rows
-            ) for rows in query
-        ))  # fmt: skip
+    def fresh(item: Item) -> Item:
+        return f"x{number:05}{item}" if isinstance(item, str) else 1000 * number + item
 
-    return _differ(probe.value(question), probe.value(question.map(renamed)._replace(prefix=f"q{number}-")))
+    other = question.map(lambda query: query.renamed(fresh))._replace(prefix=f"q{number}-")
+    return _differ(probe.value(question), probe.value(other))
 
 
 def _numbers_never_match(probe: Probe, question: Question) -> tuple[float, ...] | None:
@@ -149,9 +145,7 @@ def _numbers_never_match(probe: Probe, question: Question) -> tuple[float, ...] 
     names = {item: at for at, item in enumerate(items, 11)}  # of two digits, so that both have one order
 
     def named(kind: type) -> Question:
-        return question.map(lambda query: Query(*(
-            None if rows is None else tuple((kind(names[item]), value) for item, value in rows) for rows in query
-        )))  # fmt: skip
+        return question.map(lambda query: query.renamed(lambda item: kind(names[item])))
 
     return _differ(probe.value(named(str)), probe.value(named(int)))
 
@@ -211,8 +205,10 @@ PROPERTIES: tuple[Property, ...] = (
         "appending a non-relevant item raises it", "change", _raised_by_appending,
         lambda probe: probe.declaration.better == "higher" and not probe.declaration.binary_only,
     ),
-    Property("depends on names of queries or items, or on earlier calls", "change", _by_name,
-             lambda probe: probe.ask.form.unjudged),
+    Property(
+        "depends on names of queries or items, or on earlier calls", "change", _by_name,
+        lambda probe: probe.ask.form.unjudged,
+    ),
     Property(
         "ids that are numbers match otherwise than text", "change", _numbers_never_match,
         lambda probe: not probe.ask.form.text and probe.ask.form.unjudged,
@@ -225,26 +221,22 @@ def _breaks(each: Property, probe: Probe, question: Question) -> bool:
     return each.broken(probe, question) is not None
 
 
-def violations(
-    probe: Probe, questions: Sequence[Question], fit: Callable[[Question], Question], most: int = 40
-) -> Iterator[Violation]:
+def violations(probe: Probe, questions: Sequence[Question], fit: Callable[[Question], Question]) -> Iterator[Violation]:
     """The first violation of each property, by the smallest question to which it shrinks."""
     for each in PROPERTIES:
         if not each.applies(probe):
             continue
         hung = [question for question, error in probe.ask.errors.items() if not error]
         several = sorted(hung if each.broken is _hangs else questions, key=lambda question: question.size)
-        limit = most if probe.ask.is_fast else most // 2
-        tried = several if each.kind == "value" else random.Random(3).sample(several, min(limit, len(several)))
+        most = min(40 if probe.ask.is_fast else 20, len(several))
+        tried = several if each.kind == "value" else random.Random(3).sample(several, most)
         if each.broken is _not_deterministic:
             tried = tried[:: max(1, len(tried) // 20)]
-        for question in tried:
-            if each.broken(probe, question) is None:
-                continue
-            most_steps = 250 if probe.ask.is_fast else 60
-            smallest = shrink(question, partial(_breaks, each, probe), fit, most_steps)
-            values = each.broken(probe, smallest)
-            if values is None:  # it depends on earlier calls
-                smallest, values = question, each.broken(probe, question) or (math.nan,)
-            yield Violation(each, smallest, values, probe.ask.errors.get(smallest, ""))
-            break
+        breaks = partial(_breaks, each, probe)
+        if (question := next(filter(breaks, tried), None)) is None:
+            continue
+        smallest = shrink(question, breaks, fit, 250 if probe.ask.is_fast else 60)
+        values = each.broken(probe, smallest)
+        if values is None:  # it depends on earlier calls
+            smallest, values = question, each.broken(probe, question) or (math.nan,)
+        yield Violation(each, smallest, values, probe.ask.errors.get(smallest, ""))

@@ -6,9 +6,12 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-Rows: TypeAlias = tuple[tuple[Any, float], ...]  # items with grades or scores
+Item: TypeAlias = str | int
+Row: TypeAlias = tuple[Any, float]  # an item with a grade or a score
+Rows: TypeAlias = tuple[Row, ...]
 
 
 class Query(NamedTuple):
@@ -16,6 +19,18 @@ class Query(NamedTuple):
 
     truth: Rows | None
     run: Rows | None  # in row order
+
+    def map(self, change: Callable[[Rows], Iterable[Row]]) -> Query:
+        """The query with the rows of each side changed."""
+        return Query(*(None if rows is None else tuple(change(rows)) for rows in self))
+
+    def without(self, item: Item) -> Query:
+        """The query without the rows of an item."""
+        return self.map(lambda rows: (row for row in rows if row[0] != item))
+
+    def renamed(self, name: Callable[[Item], Item]) -> Query:
+        """The query with other names of its items."""
+        return self.map(lambda rows: ((name(item), value) for item, value in rows))
 
 
 class Question(NamedTuple):
@@ -38,18 +53,15 @@ class Question(NamedTuple):
     @property
     def truth(self) -> dict[str, dict[Any, float]]:
         """Grades by query and item."""
-        return {
-            f"{self.prefix}{at}": dict(query.truth)
-            for at, query in enumerate(self.queries, 1)
-            if query.truth is not None
-        }
+        return {name: dict(query.truth) for name, query in self._named() if query.truth is not None}
 
     @property
     def run(self) -> dict[str, dict[Any, float]]:
         """Scores by query and item."""
-        return {
-            f"{self.prefix}{at}": dict(query.run) for at, query in enumerate(self.queries, 1) if query.run is not None
-        }
+        return {name: dict(query.run) for name, query in self._named() if query.run is not None}
+
+    def _named(self) -> list[tuple[str, Query]]:
+        return [(f"{self.prefix}{at}", query) for at, query in enumerate(self.queries, 1)]
 
     @property
     def ranked(self) -> list[Any]:
@@ -83,21 +95,16 @@ class Question(NamedTuple):
         return sides
 
     def __str__(self) -> str:
-        sides = [
-            ", ".join(
-                "missing"
-                if rows is None
-                else "{" + ", ".join(f"{item!r}: {_short(value)}" for item, value in rows) + "}"
-                for rows in side
-            )
-            for side in zip(*self.queries, strict=True)
-        ]
-        return f"truth {sides[0]}, run {sides[1]}" + (f", k={self.k}" if self.k else "")
+        truth, run = (", ".join(map(_written, side)) for side in zip(*self.queries, strict=True))
+        return f"truth {truth}, run {run}" + (f", k={self.k}" if self.k else "")
 
 
-def _short(value: float) -> str:
-    """The number as short as it reads back."""
-    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+def _written(rows: Rows | None) -> str:
+    """One side of a query, with numbers as short as they read back."""
+    if rows is None:
+        return "missing"
+    numbers = [f"{value:g}" if float(f"{value:g}") == value else repr(value) for _, value in rows]
+    return "{" + ", ".join(f"{item!r}: {number}" for (item, _), number in zip(rows, numbers, strict=True)) + "}"
 
 
 @dataclass(frozen=True)
@@ -135,12 +142,11 @@ class Form:
             graded = dict(truth or ())
             truth = tuple((at, graded.get(item, 0.0)) for at, (item, _) in enumerate(run))
             run = tuple((at, score) for at, (_, score) in enumerate(run))
-        if self.text:
-            truth, run = (None if rows is None else tuple((str(item), value) for item, value in rows)
-                          for rows in (truth, run))  # fmt: skip
-            truth = truth and tuple(sorted(truth, key=_whole_first))
-            run = tuple(sorted(run, key=_whole_first)) if run and self.scores else run
-        return Query(truth, run)
+        if not self.text:
+            return Query(truth, run)
+        named = Query(truth, run).renamed(str)
+        sorted_ids = named.map(partial(sorted, key=_whole_first))
+        return sorted_ids if self.scores else sorted_ids._replace(run=named.run)
 
 
 def _whole_first(row: tuple[str, float]) -> float:
@@ -217,12 +223,10 @@ def _drawn(rng: random.Random, k: int | None, queries: int) -> Question:
             run = [(item, float(len(run) - row)) for row, (item, _) in enumerate(run)]
         if "judged twice" in edges:
             truth.append(rng.choice(truth))
-        empty_truth, empty_run = "empty truth" in edges, "empty list" in edges
-        missing = "missing" in edges and queries > 1
-        sides: tuple[Any, Any] = (() if empty_truth else tuple(truth), () if empty_run else tuple(run))
-        if missing:
-            return Query(sides[0], None) if rng.random() < 0.6 else Query(None, sides[1])
-        return Query(*sides)
+        both = Query(() if "empty truth" in edges else tuple(truth), () if "empty list" in edges else tuple(run))
+        if "missing" in edges and queries > 1:
+            return both._replace(run=None) if rng.random() < 0.6 else both._replace(truth=None)
+        return both
 
     ids = pick("ids", _IDS, ("letters",))
     several = tuple(map(query, range(rng.randint(2, queries) if queries > 1 else 1)))
@@ -259,19 +263,18 @@ def shrink(
 def _smaller(question: Question) -> Iterator[Question]:
     """Questions with less in them: queries, items, rows, then values."""
     for at, query in enumerate(question.queries):
-        rest = question.queries[:at], question.queries[at + 1 :]
-        if len(question.queries) > 1:
-            yield question._replace(queries=(*rest[0], *rest[1]))
+        before, after = question.queries[:at], question.queries[at + 1 :]
+        if before or after:
+            yield question._replace(queries=(*before, *after))
         for changed in _smaller_queries(query):
-            yield question._replace(queries=(*rest[0], changed, *rest[1]))
+            yield question._replace(queries=(*before, changed, *after))
     if question.k and question.k > 1:
         yield from (question._replace(k=k) for k in range(1, min(question.k, 4)))
 
 
 def _smaller_queries(query: Query) -> Iterator[Query]:
-    items = dict.fromkeys(item for rows in query for item, _ in rows or ())
-    for dropped in items:
-        yield Query(*(None if rows is None else tuple(row for row in rows if row[0] != dropped) for rows in query))
+    for item in dict.fromkeys(item for rows in query for item, _ in rows or ()):
+        yield query.without(item)
     for side, rows in zip(("truth", "run"), query, strict=True):
         for at, (item, value) in enumerate(rows or ()):
             assert rows is not None
@@ -280,5 +283,5 @@ def _smaller_queries(query: Query) -> Iterator[Query]:
                 if simple != value:
                     yield query._replace(**{side: (*rows[:at], (item, simple), *rows[at + 1 :])})
     if query.run:
-        ordered = sorted({score for _, score in query.run})
-        yield query._replace(run=tuple((item, ordered.index(score) + 1.0) for item, score in query.run))
+        scores = sorted({score for _, score in query.run})
+        yield query._replace(run=tuple((item, scores.index(score) + 1.0) for item, score in query.run))

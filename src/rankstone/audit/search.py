@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,33 +21,36 @@ _CONFIRMED = 40  # questions that confirm an answer
 _MOST = 400  # questions before the search ends
 
 
-def agrees(answer: float, values: Floats, tolerance: float) -> Bools:
-    """Which values an answer agrees with; one that is not determined agrees with all."""
+def agrees(answers: Floats | float, values: Floats, tolerance: float) -> Bools:
+    """Which values agree with their answers, or with one; a value that is not determined agrees with all."""
     with np.errstate(invalid="ignore"):
-        close = np.abs(values - answer) <= tolerance * np.maximum(1.0, np.abs(values))
-    alike = np.isnan(values) if answer != answer else (values == answer) | (close & np.isfinite(values))
-    return alike | (values == ANY)
+        close = np.abs(values - answers) <= tolerance * np.maximum(1.0, np.abs(values))
+    alike = (values == answers) | (close & np.isfinite(values)) | (np.isnan(values) & np.isnan(answers))
+    return np.asarray(alike | (values == ANY))
 
 
 @dataclass
 class Search:
     """What has been asked, and which candidates agree with it.
 
-    ask: the function's value of a question of the pool; None if it cannot be asked.
+    ask: the function's value of a question of the pool.
     """
 
     pool: Sequence[Question]
     questionnaire: Questionnaire
     changes: Sequence[Change]
-    ask: Callable[[Question], float | None]
+    ask: Callable[[Question], float]
     presets: Sequence[Candidate]
     loose: Sequence[Candidate] = ()  # presets with any value on some questions
     tolerance: float = EXACT
     lenient: bool = False  # where the function fails, any value agrees
     asked: dict[int, float] = field(default_factory=dict)  # answers by place in the pool
-    refused: set[int] = field(default_factory=set)
     rng: random.Random = field(default_factory=lambda: random.Random(28))
+    tops: list[tuple[int, Candidate]] = field(default_factory=list)  # the best of the last step, with their agreement
+    useful: dict[Change, None] = field(default_factory=dict)  # changes after which a preset agrees with more
+    improves: bool = True  # the last change
     _rows: dict[Candidate, Floats] = field(default_factory=dict)
+    _small: tuple[list[int], Questionnaire, dict[Candidate, Floats]] | None = None  # the values of some questions
 
     def row(self, candidate: Candidate) -> Floats:
         """The candidate's values of the pool."""
@@ -55,26 +58,18 @@ class Search:
             self._rows[candidate] = self.questionnaire.values(candidate)
         return self._rows[candidate]
 
-    def answer(self, at: int) -> bool:
-        """Ask a question of the pool; whether it has an answer."""
-        if at not in self.asked and at not in self.refused:
-            value = self.ask(self.pool[at])
-            if value is None:
-                self.refused.add(at)
-            else:
-                self.asked[at] = value
-        return at in self.asked
+    def answer(self, at: int) -> None:
+        """Ask a question of the pool."""
+        if at not in self.asked:
+            self.asked[at] = self.ask(self.pool[at])
 
     def agreement(self, values: Floats, places: Sequence[int]) -> Bools:
         """Which of the asked questions (values: of `places`) a candidate agrees with."""
-        answers = np.array([self.asked[at] for at in places])
-        with np.errstate(invalid="ignore"):
-            close = np.abs(values - answers) <= self.tolerance * np.maximum(1.0, np.abs(values))
-            alike = (np.isnan(values) & np.isnan(answers)) | (values == answers) | (close & np.isfinite(values))
         free = values == ANY
         if free.sum() > 10 and free.mean() > 0.5:  # it says too little
             return np.zeros(len(values), dtype=bool)
-        alike |= free
+        answers = np.array([self.asked[at] for at in places])
+        alike = agrees(answers, values, self.tolerance)
         return alike | (answers == ERROR) if self.lenient else alike
 
     def consistent(self, candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -105,8 +100,8 @@ class Search:
         """The class, after questions that separate its first from its neighbours, and questions of all kinds."""
         for count in (_CONFIRMED, _CONFIRMED // 2, _CONFIRMED // 4, 0):
             winner = remaining[0]
-            remaining = self.narrow([*remaining, *self.consistent(self.neighbours([winner]))])
-            for at in [at for at in self.spread() if at not in self.asked][: count if remaining else 0]:
+            remaining = self.narrow([*remaining, *self.consistent(self.neighbours(winner, self.changes))])
+            for at in self.spread()[: count if remaining else 0]:
                 self.answer(at)
             remaining = self.consistent(remaining)
             if not remaining or remaining[0] is winner:
@@ -126,11 +121,11 @@ class Search:
             at = self.best_question(remaining)
             if at is None:
                 break
-            if self.answer(at):
+            self.answer(at)
+            if not (self.lenient and self.asked[at] == ERROR):
                 values = np.array([self.row(each)[at] for each in remaining])
                 alike = agrees(self.asked[at], values, self.tolerance)
-                if not (self.lenient and self.asked[at] == ERROR):
-                    remaining = [each for each, same in zip(remaining, alike, strict=True) if same]
+                remaining = [each for each, same in zip(remaining, alike, strict=True) if same]
         return remaining
 
     def best_question(self, candidates: Sequence[Candidate]) -> int | None:
@@ -143,8 +138,7 @@ class Search:
         matrix = np.array([self.row(each) for each in most])
         matrix = np.where((matrix == ANY) | (matrix[0] == ANY), matrix[0], matrix)  # which splits nothing
         matrix = np.round(np.nan_to_num(matrix, nan=-7e5, posinf=7e5, neginf=-8e5), int(-np.log10(2 * self.tolerance)))
-        free = [at for at in range(len(self.pool)) if at not in self.asked and at not in self.refused]
-        splits = [at for at in free if (matrix[:, at] != matrix[0, at]).any()]
+        splits = [at for at in range(len(self.pool)) if at not in self.asked and (matrix[:, at] != matrix[0, at]).any()]
         best, highest = None, 0.0
         for at in splits if len(splits) <= 300 else self.rng.sample(splits, 300):
             _, classes = np.unique(matrix[:, at], return_inverse=True)
@@ -155,17 +149,15 @@ class Search:
                 best, highest = at, entropy
         return best
 
-    def spread(self) -> Iterator[int]:
-        """Questions of all kinds in a fixed random order."""
+    def spread(self) -> list[int]:
+        """Questions of all kinds in a fixed random order: those that have not been asked."""
         order = list(range(len(self.pool)))
         random.Random(1).shuffle(order)
-        return iter(order)
+        return [at for at in order if at not in self.asked]
 
     def battery(self) -> None:
         """Ask questions of all kinds, so that agreement means something."""
-        for at in self.spread():
-            if len(self.asked) >= _BATTERY or len(self.asked) + len(self.refused) >= 2 * _BATTERY:
-                return
+        for at in self.spread()[: max(_BATTERY - len(self.asked), 0)]:
             self.answer(at)
 
     def ranked(self, candidates: Iterable[Candidate]) -> list[tuple[int, Candidate]]:
@@ -182,19 +174,15 @@ class Search:
         if candidate in self._rows:
             return self._rows[candidate][places]
         if self._small is None or self._small[0] != list(places):
-            questions = [self.pool[at] for at in places]
-            self._small = (list(places), Questionnaire(questions, *self.questionnaire.settings), {})
+            self._small = (list(places), self.questionnaire.of([self.pool[at] for at in places]), {})
         _, questionnaire, rows = self._small
         if candidate not in rows:
             rows[candidate] = questionnaire.values(candidate)
         return rows[candidate]
 
-    _small: tuple[list[int], Questionnaire, dict[Candidate, Floats]] | None = None
-
-    def neighbours(self, bases: Iterable[Candidate], changes: Iterable[Change] | None = None) -> list[Candidate]:
-        """The bases with each change."""
-        every = self.changes if changes is None else list(changes)
-        each = (base.with_change(change) for base in bases for change in every)
+    def neighbours(self, base: Candidate, changes: Iterable[Change]) -> list[Candidate]:
+        """The base with each change."""
+        each = map(base.with_change, changes)
         return [candidate for candidate in each if candidate is not None]
 
     def mending(self, base: Candidate, changes: Iterable[Change]) -> list[Candidate]:
@@ -202,9 +190,9 @@ class Search:
         places = list(self.asked)
         alike = self.agreement(self.small(base, places), places)
         wrong = [at for at, agrees in zip(places, alike, strict=True) if not agrees]
-        of_wrong = Questionnaire([self.pool[at] for at in wrong], *self.questionnaire.settings)
-        each = self.neighbours([base], changes)
-        return [other for other in each if self.agreement(of_wrong.values(other), wrong).any()]
+        of_wrong = self.questionnaire.of([self.pool[at] for at in wrong])
+        near = self.neighbours(base, changes)
+        return [each for each in near if self.agreement(of_wrong.values(each), wrong).any()]
 
     def deeper(self, depth: int) -> list[Candidate]:
         """Definitions with one more change than the best of the last step that agree with every answer.
@@ -228,7 +216,3 @@ class Search:
         return sorted(alive, key=lambda each: (
             bool((self.small(each, places) == ANY).any()), len(each.changes), order[each.convention]
         ))  # fmt: skip
-
-    tops: list[tuple[int, Candidate]] = field(default_factory=list)
-    useful: dict[Change, None] = field(default_factory=dict)  # changes that help a preset
-    improves: bool = True  # the last change

@@ -46,18 +46,13 @@ def run_audit(arguments: argparse.Namespace) -> int:
             re.compile(arguments.pattern)
         except re.error as error:
             raise UsageError(f"--pattern {arguments.pattern!r}: {error}") from None
+    options = {"expect": arguments.expect, "seconds": 2 * arguments.seconds, "seed": arguments.seed}
     if any("{truth}" in word or "{run}" in word for word in words):
         files = FileProgram(words, arguments.pattern, arguments.seconds)
-        report = audit(
-            files, arguments.metric, "trec files", expect=arguments.expect, seconds=2 * arguments.seconds,
-            seed=arguments.seed,
-        )  # fmt: skip
+        report = audit(files, arguments.metric, "trec files", **options)
     else:
         with JsonProgram(words, arguments.calling, arguments.seconds) as program:
-            report = audit(
-                program, arguments.metric, arguments.calling, expect=arguments.expect, seconds=2 * arguments.seconds,
-                seed=arguments.seed,
-            )  # fmt: skip
+            report = audit(program, arguments.metric, arguments.calling, **options)
     texts: dict[str, Callable[[], str]] = {
         "json": lambda: as_json(report.to_dict()), "junit": report.to_junit, "html": lambda: _page(report),
         "markdown": lambda: report.render("markdown", verbose=arguments.verbose),

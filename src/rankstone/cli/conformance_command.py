@@ -19,7 +19,7 @@ def describe_conformance(add: Add) -> None:
     add("-m", "--metric", choices=METRICS, metavar="METRIC", help=f"what it computes: {', '.join(METRICS)}")
     add("--expect", metavar="CONVENTION", default="", help="the convention that it should follow [default: any]")
     tolerance = "of the values; 1e-6 for single precision [default: 1e-9]"
-    add("--tolerance", type=float, default=TOLERANCE, metavar="SIZE", help=tolerance)
+    add("--tolerance", type=float, default=TOLERANCE, metavar="NUMBER", help=tolerance)
     add("--seconds", type=float, default=10.0, metavar="N", help="time limit of a case [default: 10]")
     add("--format", dest="shown", metavar="FORMAT", choices=("table", "json"), help="table, json [default: table]")
     share(add, "--no-color", "-o --output")
@@ -38,13 +38,10 @@ def run_conformance(arguments: argparse.Namespace) -> int:
         return 0
     if not arguments.metric:
         raise UsageError("say what the program computes: -m ndcg")
-    program = JsonProgram(shlex.split(arguments.run), seconds=arguments.seconds)
-    try:
+    with JsonProgram(shlex.split(arguments.run), seconds=arguments.seconds) as program:
         result = conformance(
             lambda truth, run, k: program(truth, run, k=k), arguments.metric, arguments.expect, arguments.tolerance
         )
-    finally:
-        program.close()
     if arguments.shown == "json" or (arguments.output or "").endswith(".json"):
         put(json.dumps(result.to_dict(), indent=1), arguments.output)
     elif arguments.output:

@@ -24,14 +24,8 @@ from rankstone.results.export import convert
 
 def describe_fuse(add: Add) -> None:
     add("runs", metavar="[NAME=]RUN", nargs="+", help="files, as for evaluate")
-    add(
-        "--method",
-        default="rrf",
-        metavar="METHOD",
-        type=_method_names,
-        choices=list(methods),
-        help=f"{', '.join(methods)} [default: rrf]; with --tune also several: rrf,comb_sum",
-    )
+    several = f"{', '.join(methods)} [default: rrf]; with --tune also several: rrf,comb_sum"
+    add("--method", default="rrf", metavar="METHOD", type=_method_names, choices=list(methods), help=several)
     add("--norm", metavar="NORM", choices=list(NORMS), help=f"normalisation of scores: {', '.join(NORMS)}")
     add("--weights", metavar="WEIGHTS", help="one per run: 0.7,0.3")
     add("--depth", type=int, metavar="N", help="only the first N of each list")
@@ -126,15 +120,9 @@ def run_convert(arguments: argparse.Namespace) -> None:
         raise UsageError("name one output file: rankstone convert FROM TO, or -o TO")
     kind = arguments.kind or _kind(arguments.source, arguments.to_format)
     read = convert(
-        arguments.source,
-        targets[0],
-        kind,
-        source_format=format_of(arguments, kind),
-        target_format=arguments.to_format,
-        columns=roles_for(arguments, kind, arguments.source, []),
-        on_error=arguments.on_error,
-        tag=arguments.tag,
-    )
+        arguments.source, targets[0], kind, source_format=format_of(arguments, kind), target_format=arguments.to_format,
+        columns=roles_for(arguments, kind, arguments.source, []), on_error=arguments.on_error, tag=arguments.tag,
+    )  # fmt: skip
     report_skipped(arguments.source, read)
 
 

@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 from rankstone.errors import GatesError
 from rankstone.results.schema import check_stamp, stamp
 
-LEDGER_ENDING = ".ledger.jsonl"  # of a ledger beside its baseline
+LEDGER_ENDING = ".ledger.jsonl"  # of a ledger next to its baseline
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ import os
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import chain, count
+from functools import cache, lru_cache
+from itertools import chain, count, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -110,7 +110,8 @@ def compile_metrics(
     >>> namespace["precision_at_2"]({"a": 1, "b": 0}, ["a", "b", "c"])
     0.5
     """
-    to = _language(language)
+    if language not in LANGUAGES:
+        raise InputError(unknown_word("language", language, LANGUAGES))
     for word, value, allowed in (("ids", ids, ("text", "integer")), ("truth", truth, ("grades", "order"))):
         if value not in allowed:
             raise InputError(f"{word}={value!r}; choose from {', '.join(map(repr, allowed))}")
@@ -118,16 +119,8 @@ def compile_metrics(
         raise InputError(f"name={name!r} is not a name of a class or a package")
     plans = make_plans(metrics, convention, choices)
     check_supported(plans, _CAPABILITIES)
-    named = find_convention(convention).with_choices(**choices)
-    code = File(plans, named, to, truth)
-    cases = list(_cases(plans, ids, truth))
-    return code.source(ids, name, cases)
-
-
-def _language(name: str) -> Language:
-    if name not in LANGUAGES:
-        raise InputError(unknown_word("language", name, LANGUAGES))
-    return LANGUAGES[name]
+    file = File(plans, find_convention(convention).with_choices(**choices), LANGUAGES[language], truth)
+    return file.source(ids, name, list(_cases(plans, ids, truth)))
 
 
 def language_of(path: str) -> str | None:
@@ -165,21 +158,26 @@ def facts_of(plan: Plan, truth: str) -> StaticFacts:
     )
 
 
-@lru_cache(maxsize=1)
+@cache
 def _shared() -> dict[str, ast.FunctionDef]:
     """The functions of aligned_list.py by name."""
     return functions_of(TEXT)
 
 
-def _specialised(name: str, choices: Mapping[str, object], fields: Iterable[str], renamed: str = "") -> ast.FunctionDef:
-    """One of them as some choices and the fields that are read make it."""
-    return _specialised_once(name, tuple(choices.items()), frozenset(fields), renamed or name)
-
-
 @lru_cache(maxsize=512)
-def _specialised_once(name: str, choices: tuple[Any, ...], fields: frozenset[str], renamed: str) -> ast.FunctionDef:
+def _specialised(
+    name: str, choices: tuple[tuple[str, object], ...], fields: frozenset[str], renamed: str = ""
+) -> ast.FunctionDef:
+    """One of them as some choices and the fields that are read make it."""
     function = specialised(_shared()[name], dict(choices), fields)
-    function.name = renamed
+    function.name = renamed or name
+    return function
+
+
+def _function(head: str, docstring: str, lines: Iterable[str]) -> ast.FunctionDef:
+    """A function of its lines."""
+    (function,) = functions_of("\n".join([head, *(f"    {line}" for line in lines)])).values()
+    function.body.insert(0, ast.Expr(ast.Constant(docstring)))
     return function
 
 
@@ -193,18 +191,14 @@ class File:
         self.choices: dict[str, dict[str, object]] = {}  # of each function that aligns
         self.own: dict[str, ast.FunctionDef] = {}
         self.public: dict[str, str] = {}
-        self._by_text: dict[str, str] = {}
+        self._by_lines: dict[tuple[str, ...], str] = {}  # functions that put tied items in order
         for plan, definition in zip(plans, self.definitions, strict=True):
-            said = [f"{definition.metric}: {definition.formula}", *definition.rules, *definition.edge_cases]
-            self._add(plan, "\n".join(textwrap.wrap("; ".join(said).replace("*/", "* /"), 100)))
+            parts = [f"{definition.metric}: {definition.formula}", *definition.rules, *definition.edge_cases]
+            self._add(plan, "\n".join(textwrap.wrap("; ".join(parts).replace("*/", "* /"), 100)))
 
-    def _add(self, plan: Plan, said: str) -> None:
+    def _add(self, plan: Plan, docstring: str) -> None:
         name = self._unused(re.sub(r"[\W_]+", "_", plan.label.replace("@", "_at_")).strip("_").lower())
-        lines = self._lines(plan)
-        text = "\n".join([f"def {name}(truth: Truth, run: Run) -> float:", *(f"    {line}" for line in lines)])
-        function = functions_of(text)[name]
-        function.body.insert(0, ast.Expr(ast.Constant(said)))
-        self.own[name] = function
+        self.own[name] = _function(f"def {name}(truth: Truth, run: Run) -> float:", docstring, self._lines(plan))
         self.public[plan.label] = name
 
     def _unused(self, name: str) -> str:
@@ -223,22 +217,21 @@ class File:
             ranking.raise_at_items(ranking.items_tied > 1.0, str(error), None)
             value = traced(plan, facts._replace(ties=None), graph)
         statements = Statements(graph, [value], graph.faults)
-        lines = ["lists = " + self.aligned(plan, facts) + "(truth, run)"]
+        aligned = f"{self.aligned(plan, facts)}(truth, run)"
+        lines = [f"lists = {aligned}"]
         if rule.arrange is not None:
-            arranged = self.arranged(rule.name, facts)
-            lines = [lines[0].replace("lists", "aligned", 1), f"lists = {arranged}(aligned)"]
+            lines = [f"aligned = {aligned}", f"lists = {self.arranged(rule.name, facts)}(aligned)"]
         return [*lines, *statements.lines, f"return {statements.text(statements.values[0], statements.names_of_query)}"]
 
     def aligned(self, plan: Plan, facts: StaticFacts) -> str:
         """The function that aligns a list as a plan asks for."""
+        rule, unjudged = TIES[plan.choices["ties"]], plan.choices["unjudged"]
         choices: dict[str, object] = {
             "TRUTH": self.truth,
-            "ORDER": TIES[plan.choices["ties"]].order if TIES[plan.choices["ties"]].by else "item_desc",
+            "ORDER": rule.order if rule.by else "item_desc",
             **{name.upper(): plan.choices[name] for name in ("duplicates", "truth_duplicates", "score_precision")},
-            "UNJUDGED": "only_returned" if facts.returned_only else plan.choices["unjudged"],
+            "UNJUDGED": "nonrelevant" if unjudged == "only_returned" and not facts.returned_only else unjudged,
         }
-        if choices["UNJUDGED"] == "only_returned" and not facts.returned_only:
-            choices["UNJUDGED"] = "nonrelevant"
         for name, others in self.choices.items():
             if others == choices:
                 return name
@@ -254,21 +247,12 @@ class File:
         assert arrange is not None
         rank = ranking.arranged(*arrange(ranking)).rank
         statements = Statements(graph, [], graph.faults, column=rank)
-        body = [*statements.lines, f"return reordered(lists, {statements.column_name})"]
-        text = "\n".join(f"    {line}" for line in body)
-        if text not in self._by_text:
-            name = self._by_text[text] = self._unused(f"{rule}_order")
-            function = functions_of(f"def {name}(lists: Lists) -> Lists:\n{text}")[name]
-            function.body.insert(
-                0,
-                ast.Expr(
-                    ast.Constant(
-                        f"The list {TIES[rule].words.replace('ties ', 'with ties ').replace('with ties with', 'with')}."
-                    )
-                ),
-            )
-            self.own[name] = function
-        return self._by_text[text]
+        lines = (*statements.lines, f"return reordered(lists, {statements.column_name})")
+        if lines not in self._by_lines:
+            name = self._by_lines[lines] = self._unused(f"{rule}_order")
+            words = TIES[rule].words.replace("ties ", "with ties ").replace("with ties with", "with")
+            self.own[name] = _function(f"def {name}(lists: Lists) -> Lists:", f"The list {words}.", lines)
+        return self._by_lines[lines]
 
     def source(self, ids: str, name: str, cases: Sequence[Case]) -> SourceCode:
         """The file."""
@@ -300,7 +284,7 @@ class File:
         """The type of an aligned list."""
         lines = []
         for name in fields:
-            kind = language.results.get(FIELDS[name]) or language.types[FIELDS[name]]
+            kind = language.result_type(FIELDS[name])
             line = language.field_of_structure.format(name=language.name_of(name), type=kind)
             lines.append(line.replace("* ", "*"))
         return language.structure.replace("FIELDS", language.between_fields.join(lines))
@@ -331,16 +315,16 @@ class File:
     def all(self) -> tuple[dict[str, ast.FunctionDef], list[str]]:
         """All functions, those that are called first; and the fields of an aligned list that they read."""
         functions = dict(self.own)
-        self._add_called(functions, list(functions.values()), FIELDS)
+        self._add_called(functions, list(functions.values()), frozenset(FIELDS))
         aligning = {*self.choices, "reordered"}
         fields = fields_read(function for name, function in functions.items() if name not in aligning)
         if "reordered" in functions:
             fields |= {"placed", "truth_size"}
-            functions["reordered"] = _specialised("reordered", {}, fields)
+            functions["reordered"] = _specialised("reordered", (), frozenset(fields))
         for name, choices in self.choices.items():
             facts = {"READS_TIES": bool({"above", "tied"} & fields), "READS_PLACE": "place" in fields}
-            functions[name] = _specialised("align", {**choices, **facts}, fields, name)
-            self._add_called(functions, [functions[name]], fields)
+            functions[name] = _specialised("align", (*choices.items(), *facts.items()), frozenset(fields), name)
+            self._add_called(functions, [functions[name]], frozenset(fields))
         ordered: dict[str, ast.FunctionDef] = {}
 
         def add(name: str) -> None:
@@ -349,21 +333,19 @@ class File:
                     add(other)
             ordered[name] = functions[name]
 
-        for name in functions:
+        for name in (*self.own, *self.choices):
             if name not in ordered:
                 add(name)
-        wanted = {*self.own, *self.choices, *(name for one in ordered.values() for name in called(one))}
-        reached = {name: one for name, one in ordered.items() if name in wanted}
-        return reached, [field for field in FIELDS if field in fields]
+        return ordered, [field for field in FIELDS if field in fields]
 
     def _add_called(
-        self, functions: dict[str, ast.FunctionDef], waiting: list[ast.FunctionDef], fields: Iterable[str]
+        self, functions: dict[str, ast.FunctionDef], waiting: list[ast.FunctionDef], fields: frozenset[str]
     ) -> None:
         """Add the shared functions that some functions call, and those that these call."""
         while waiting:
             for name in called(waiting.pop()):
                 if name in self.shared and name not in functions and name not in self.choices:
-                    functions[name] = _specialised(name, {"TRUTH": self.truth}, fields)
+                    functions[name] = _specialised(name, (("TRUTH", self.truth),), fields)
                     waiting.append(functions[name])
 
 
@@ -384,9 +366,9 @@ _TRUTHS: Sequence[dict[str, float]] = (
     {"c": 0, "d": 0},
     {},
 )
-_RUNS: Sequence[Any] = (
+_RUNS: Sequence[Mapping[str, float | None]] = (
     {"d": 0.9, "x": 0.8, "a": 0.5, "b": 0.5, "c": 0.5, "y": 0.1},
-    ["b", "x", "é", "a"],
+    dict.fromkeys(["b", "x", "é", "a"]),  # an order without scores
     {"é": 2.0, "a": 2.0, "q": 2.0, "c": 1.0, "d": -1.0},
     {},
 )
@@ -396,18 +378,13 @@ def _cases(plans: Sequence[Plan], ids: str, truth: str) -> Iterator[Case]:
     """A few lists, and what `rs.evaluate` says of them."""
     numbers = {name: nth for nth, name in enumerate(sorted({*"abcdqxyzé"}), 8)}
     as_id: Callable[[str], Any] = numbers.__getitem__ if ids == "integer" else str
-    for judged in _TRUTHS:
-        for returned in _RUNS:
-            truth_now: Any = {as_id(item): grade for item, grade in judged.items()}
-            if truth == "order":
-                truth_now = list(truth_now)
-            run: Any = [as_id(item) for item in returned]
-            if isinstance(returned, dict) and returned:
-                run = dict(zip(run, returned.values(), strict=True))
-            values = {plan.label: value for plan in plans if (value := _value(plan, truth_now, run)) is not None}
-            pairs = list(run.items()) if isinstance(run, dict) else [(item, None) for item in run]
-            rows = [(item, 1.0) for item in truth_now] if truth == "order" else list(truth_now.items())
-            yield Case(rows, pairs, values)
+    for judged, returned in product(_TRUTHS, _RUNS):
+        truth_rows = [(as_id(item), 1.0 if truth == "order" else grade) for item, grade in judged.items()]
+        run_rows = [(as_id(item), score) for item, score in returned.items()]
+        as_truth = [item for item, _ in truth_rows] if truth == "order" else dict(truth_rows)
+        as_run = [item for item, _ in run_rows] if not any(returned.values()) else dict(run_rows)
+        values = {plan.label: value for plan in plans if (value := _value(plan, as_truth, as_run)) is not None}
+        yield Case(truth_rows, run_rows, values)
 
 
 def _value(plan: Plan, truth: Any, run: Any) -> float | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
-from rankstone.compile.translate import Language, Printer
+from rankstone.compile.translate import SORTS, Language, all_replaced, replaced
 
 
 def camel(name: str) -> str:
@@ -19,36 +19,42 @@ def pascal(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
-def parameters(printer: Printer, template: str) -> str:
-    """A function's parameters, by their names and types."""
-    language, both = printer.language, printer.parameters.items()
-    return ", ".join(template.format(language.name_of(name), language.types.get(kind, "")) for name, kind in both)
+def numbers(prefix: str, case: Callable[[str], str] = str) -> dict[str, str]:
+    """Calls of functions of numbers, where a language has most of them by their usual names, with a prefix."""
+    one = ("log2", "log", "sqrt", "exp", "abs", "floor", "ceil")
+    two = {"min": "min", "max": "max", "power": "pow"}
+    return {
+        **{name: f"{prefix}{case(name)}({{0}})" for name in one},
+        **{name: f"{prefix}{case(function)}({{0}}, {{1}})" for name, function in two.items()},
+    }
 
 
-def _untyped(word: str) -> dict[str, str]:
-    return dict.fromkeys(("float", "int", "bool", "Floats", "Ints", "Rows", "Map", "Lists", "Truth", "Run"), word)
+def sorts(call: str, *orders: str) -> dict[str, str]:
+    """Calls that sort rows, as SORTS names them, by the ORDER in each."""
+    return {name: call.replace("ORDER", order) for name, order in zip(SORTS, orders, strict=True)}
+
+
+# Calls of most languages.
+CALLS = {"truth_rows": "{0}", "run_rows": "{0}", "same": "{0}", "divide": "{0} / {1}"}
+CONSTANTS = {"True": "true", "False": "false", "NOWHERE": "-1"}
 
 
 JAVASCRIPT = Language(
     name="javascript",
     endings=("js", "cjs"),
-    types=_untyped(""),
-    head=lambda printer, function: f"function {printer.name(function.name)}({parameters(printer, '{0}')})",
+    head="function {name}({parameters})",
     calls={
-        "numbers": "new Float64Array({0})", "ints": "new Int32Array({0})", "new_map": "new Map()",
+        **CALLS, "numbers": "new Float64Array({0})", "ints": "new Int32Array({0})", "new_map": "new Map()",
         "truth_rows": "pairsOf({0})", "run_rows": "pairsOf({0})", "size": "{0}.length", "value_of": "{0}[{1}][1]",
         "id_of": "{0}[{1}][0]", "look_up": "{0}.get({1}) ?? -1", "put": "{0}.set({1}, {2})", "float": "{0}",
         "index": "{0}", "is_nan": "Number.isNaN({0})", "is_finite": "Number.isFinite({0})", "is_present": "{0} != null",
-        "same": "{0}", "float32": "Math.fround({0})",
-        "sort_by_id_descending": "{0}.subarray(0, {1}).sort((a, b) => compareIds({2}[b][0], {2}[a][0]))",
-        "sort_by_id_ascending": "{0}.subarray(0, {1}).sort((a, b) => compareIds({2}[a][0], {2}[b][0]))",
-        "sort_descending": "{0}.subarray(0, {1}).sort((a, b) => {2}[b] - {2}[a])",
-        "sort_ascending": "{0}.subarray(0, {1}).sort((a, b) => {2}[a] - {2}[b])",
-        "min": "Math.min({0}, {1})", "max": "Math.max({0}, {1})", "power": "Math.pow({0}, {1})",
-        "divide": "{0} / {1}", "rint": "rint({0})",
-        **{name: f"Math.{name}({{0}})" for name in ("log2", "log", "sqrt", "exp", "abs", "floor", "ceil")},
+        "float32": "Math.fround({0})", **numbers("Math."), "rint": "rint({0})",
+        **sorts(
+            "{0}.subarray(0, {1}).sort((a, b) => ORDER)", "compareIds({2}[b][0], {2}[a][0])",
+            "compareIds({2}[a][0], {2}[b][0])", "{2}[b] - {2}[a]", "{2}[a] - {2}[b]",
+        ),
     },
-    constants={"True": "true", "False": "false", "INFINITY": "Infinity", "NAN": "NaN", "NOWHERE": "-1"},
+    constants={**CONSTANTS, "INFINITY": "Infinity", "NAN": "NaN"},
     helpers={
         "pairsOf": """/** Pairs of an id and a number: of an array of them, a Map, or ids without numbers. */
 function pairsOf(list) {
@@ -75,7 +81,6 @@ function rint(x) {
     row="[{id}, {value}]",
     row_without_value="{id}",
     list_of_case="const {name} = [{rows}];",
-    check="equal({metric}, {case}, {call}, {value});",
     checks="""/** Computes the test cases; throws where a number is not the one that rankstone computes. */
 function check() {
     const equal = (metric, nth, value, expected) => {
@@ -103,10 +108,6 @@ if (typeof module !== "undefined") {
 )  # fmt: skip
 
 
-_TYPES = {
-    "float": "number", "int": "number", "bool": "boolean", "Floats": "Float64Array", "Ints": "Int32Array",
-    "Truth": "Truth", "Run": "Run", "Lists": "Lists",
-}  # fmt: skip
 _TYPED = {
     "function pairsOf(list)": "function pairsOf(list: Truth | Run): [Id, number][]",
     "Array.from(list": "Array.from<[Id, number] | Id, [Id, number]>(list",
@@ -118,24 +119,17 @@ _TYPED = {
 }
 
 
-def _typed(text: str) -> str:
-    """A text of JavaScript with types."""
-    for old, new in _TYPED.items():
-        text = text.replace(old, new)
-    return text
-
-
-def _typed_head(printer: Printer, function: ast.FunctionDef) -> str:
-    head = f"function {printer.name(function.name)}({parameters(printer, '{0}: {1}')}): {printer.result(function)}"
-    return "export " * (function.name in printer.public) + head
-
-
 TYPESCRIPT = replace(
     JAVASCRIPT,
     name="typescript",
     endings=("ts", "mts"),
-    types=_TYPES,
-    head=_typed_head,
+    types={
+        "float": "number", "int": "number", "bool": "boolean", "Floats": "Float64Array", "Ints": "Int32Array",
+        "Truth": "Truth", "Run": "Run", "Lists": "Lists",
+    },
+    head="{access}function {name}({parameters}): {result}",
+    access=("", "export "),
+    parameter="{0}: {1}",
     structure="interface Lists {\n    FIELDS\n}",
     field_of_structure="{name}: {type};",
     calls={**JAVASCRIPT.calls, "new_map": "new Map<Id, number>()"},
@@ -144,30 +138,27 @@ TYPESCRIPT = replace(
 export type Truth = Iterable<[Id, number]>;
 /** Items with scores, or in their order without scores; null: the query is missing. */
 export type Run = Iterable<[Id, number] | Id> | null;""",
-        **{name: _typed(text) for name, text in JAVASCRIPT.helpers.items()},
+        **all_replaced(JAVASCRIPT.helpers, _TYPED),
     },
-    checks=_typed(JAVASCRIPT.checks.partition("\n\nif (typeof module")[0]),
+    checks=replaced(JAVASCRIPT.checks.partition("\n\nif (typeof module")[0], _TYPED),
     list_of_case="const {name}: {side} = [{rows}];",
-)
+)  # fmt: skip
 
 PYTHON = Language(
     name="python",
     endings=("py",),
-    types=_untyped(""),
-    head=lambda printer, function: f"def {printer.name(function.name)}({parameters(printer, '{0}')})",
+    head="def {name}({parameters})",
     calls={
-        "numbers": "[0.0] * ({0})", "ints": "[0] * ({0})", "new_map": "{{}}", "truth_rows": "pairs_of({0})",
+        **CALLS, "numbers": "[0.0] * ({0})", "ints": "[0] * ({0})", "new_map": "{{}}", "truth_rows": "pairs_of({0})",
         "run_rows": "pairs_of({0})", "size": "len({0})", "value_of": "{0}[{1}][1]", "id_of": "{0}[{1}][0]",
         "look_up": "{0}.get({1}, -1)", "put": "{0}[{1}] = {2}", "float": "float({0})", "index": "int({0})",
-        "is_nan": "isnan({0})", "is_finite": "isfinite({0})", "is_present": "{0} is not None", "same": "{0}",
-        "float32": "float32({0})",
-        "sort_by_id_descending": "{0}[:{1}] = sorted({0}[:{1}], key=lambda row: {2}[row][0], reverse=True)",
-        "sort_by_id_ascending": "{0}[:{1}] = sorted({0}[:{1}], key=lambda row: {2}[row][0])",
-        "sort_descending": "{0}[:{1}] = sorted({0}[:{1}], key=lambda row: -{2}[row])",
-        "sort_ascending": "{0}[:{1}] = sorted({0}[:{1}], key=lambda row: {2}[row])",
-        "min": "min({0}, {1})", "max": "max({0}, {1})",
-        "power": "power({0}, {1})", "divide": "divide({0}, {1})", "rint": "rint({0})", "abs": "abs({0})",
-        **{name: f"{name}({{0}})" for name in ("log2", "log", "sqrt", "exp", "floor", "ceil")},
+        "is_nan": "isnan({0})", "is_finite": "isfinite({0})", "is_present": "{0} is not None",
+        "float32": "float32({0})", **numbers(""), "power": "power({0}, {1})", "divide": "divide({0}, {1})",
+        "rint": "rint({0})",
+        **sorts(
+            "{0}[:{1}] = sorted({0}[:{1}], key=lambda row: ORDER)", "{2}[row][0], reverse=True", "{2}[row][0]",
+            "-{2}[row]", "{2}[row]",
+        ),
     },
     constants={"True": "True", "False": "False", "INFINITY": "inf", "NAN": "nan", "NOWHERE": "-1"},
     helpers={
@@ -233,6 +224,7 @@ if __name__ == "__main__":
     either="{1} if {0} else {2}",
     field_set="{0}={1}",
     new_lists="SimpleNamespace({0})",
+    signs={},
     not_=("not {0}", 3),
     between="\n\n\n",
 )  # fmt: skip

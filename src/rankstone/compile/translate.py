@@ -26,13 +26,8 @@ _RESULTS = {
     "size": "int", "look_up": "int", "index": "int", "is_nan": "bool", "is_finite": "bool", "is_present": "bool",
     "same": "Floats", "Lists": "Lists",
 }  # fmt: skip
-_MODIFIES = (
-    "put",
-    "sort_by_id_descending",
-    "sort_by_id_ascending",
-    "sort_descending",
-    "sort_ascending",
-)  # calls that change their first argument
+SORTS = ("sort_by_id_descending", "sort_by_id_ascending", "sort_descending", "sort_ascending")
+_MODIFIES = ("put", *SORTS)  # calls that change their first argument
 _ALLOCATES = {"numbers", "ints", "new_map", *_MODIFIES}
 _OF_COLUMN = {"Floats": "float", "Ints": "int"}
 _SIGNS: Mapping[type, tuple[str, int]] = {
@@ -49,15 +44,14 @@ class Language:
 
     name: str
     endings: tuple[str, ...]  # of its files
-    types: Mapping[str, str]
-    head: Callable[[Printer, ast.FunctionDef], str]  # the first line of a function
+    head: str  # the first line of a function: its access, name, parameters and result
     calls: Mapping[str, str]  # how each function of the small part of Python is written
     constants: Mapping[str, str]
     helpers: Mapping[str, str]  # what a file needs where it has a word
     checks: str  # the test function, with LISTS and CHECKS, their COUNT, and the FUNCTIONS
-    check: str  # of a number: metric, case, the call, the number
     list_of_case: str  # a variable with a list of test cases
     row: str  # of such a list: an id and a number
+    check: str = "equal({metric}, {case}, {call}, {value});"  # of a number
     row_without_value: str = ""  # where the list is only an order; empty: the number is NaN
     no_rows: str = ""  # what stands in an empty list
     integer: str = "{0}"  # an id that is an integer
@@ -67,8 +61,14 @@ class Language:
     structure: str = ""  # the type of an aligned list, with its FIELDS
     field_of_structure: str = ""
     between_fields: str = "\n    "
+    types: Mapping[str, str] = field(default_factory=dict)
     results: Mapping[str, str] = field(default_factory=dict)  # types of results, where they are not those of parameters
     after_public: str = ""  # what follows the function of a metric, by its NAME
+    access: tuple[str, str] = ("", "")  # of a function of the file only, and of that of a metric
+    parameter: str = "{0}"  # its name and its type
+    first_parameter: str = ""  # of a function that allocates memory
+    first_argument: str = ""  # for it
+    fallible_result: str = "{0}"  # the type of the result of a function that can fail
     name_of: Callable[[str], str] = str  # a name in the language's case
     public_name: Callable[[str], str] = str
     comment: tuple[str, str, str] = ("/**", " * ", " */")  # of a function: its first line, all others, its last line
@@ -91,22 +91,24 @@ class Language:
     modified_is_mutable: bool = False  # is a column whose entries change one that changes
     raise_: str = "throw new Error({0})"
     raise_value: str = ""  # with a number between two texts; empty: without it
-    return_: str = "return {0}"
-    return_fallible: str = ""
+    return_fallible: str = "return {0}"  # of a function that can fail
     either: str = "{0} ? {1} : {2}"
     either_binds: int = 0
     either_parts: int = 1  # what the parts of it must bind, not to be in parentheses
-    signs: Mapping[str, str] = field(default_factory=dict)
+    signs: Mapping[str, str] = field(default_factory=lambda: {"and": "&&", "or": "||", "//": "{0} / {1}"})
     not_: tuple[str, int] = ("!{0}", 7)
     reference: str = "{0}"  # a column or a list as an argument
-    first_argument: str = ""  # of a function that allocates memory
     field_set: str = "{0}: {1}"
     new_lists: str = "{{ {0} }}"
 
     def of_ids(self, ids: str) -> Language:
         """The same for ids that are all text, or all integers."""
         changes = self.integer_ids if ids == "integer" else {}
-        return replace(self, calls=_replaced(self.calls, changes), helpers=_replaced(self.helpers, changes))
+        return replace(self, calls=all_replaced(self.calls, changes), helpers=all_replaced(self.helpers, changes))
+
+    def result_type(self, kind: str) -> str:
+        """The type of a result or a variable; empty in a language without types."""
+        return self.results.get(kind) or self.types.get(kind, "")
 
     def list(self, name: str, side: str, rows: Rows) -> str:
         """A variable with a list of a test case."""
@@ -124,13 +126,16 @@ class Language:
         return json.dumps(text, ensure_ascii=False)
 
 
-def _replaced(texts: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
+def replaced(text: str, changes: Mapping[str, str]) -> str:
+    """A text with some parts replaced."""
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    return text
+
+
+def all_replaced(texts: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
     """Texts by the same names, each with some parts replaced."""
-    out = dict(texts)
-    for name in out:
-        for old, new in changes.items():
-            out[name] = out[name].replace(old, new)
-    return out
+    return {name: replaced(text, changes) for name, text in texts.items()}
 
 
 # -- specialise: choices are decided, and what nothing reads is left out ---------------------------------------------
@@ -142,23 +147,15 @@ class _Decided(ast.NodeTransformer):
     def __init__(self, choices: Mapping[str, object]) -> None:
         self.choices = choices
 
-    def _holds(self, test: ast.expr) -> bool | None:
-        names = [node.id for node in ast.walk(test) if isinstance(node, ast.Name)]
+    def _decided(self, node: ast.If | ast.IfExp) -> Any:
+        self.generic_visit(node)
+        names = [part.id for part in ast.walk(node.test) if isinstance(part, ast.Name)]
         if not names or not all(name in self.choices for name in names):
-            return None
-        return bool(eval(compile(ast.Expression(test), "", "eval"), {}, dict(self.choices)))
+            return node
+        holds = eval(compile(ast.Expression(node.test), "", "eval"), {}, dict(self.choices))
+        return node.body if holds else node.orelse
 
-    def visit_If(self, node: ast.If) -> Any:
-        self.generic_visit(node)
-        holds = self._holds(node.test)
-        if holds is not None:
-            return node.body if holds else node.orelse
-        return node
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        self.generic_visit(node)
-        holds = self._holds(node.test)
-        return node if holds is None else node.body if holds else node.orelse
+    visit_If = visit_IfExp = _decided  # noqa: N815
 
 
 class _Pruned(ast.NodeTransformer):
@@ -169,16 +166,10 @@ class _Pruned(ast.NodeTransformer):
         self.read: set[str] = set()
 
     def once(self, function: ast.FunctionDef) -> ast.FunctionDef:
-        stored = [
-            node.value
-            for node in ast.walk(function)
-            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
-        ]
-        self.read = {
-            node.id
-            for node in ast.walk(function)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node not in stored
-        }
+        nodes = list(ast.walk(function))
+        columns = [node.value for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)]
+        names = [node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+        self.read = {node.id for node in names if node not in columns}
         return cast("ast.FunctionDef", self.visit(function))
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
@@ -186,26 +177,24 @@ class _Pruned(ast.NodeTransformer):
         node.keywords = [keyword for keyword in node.keywords if keyword.arg in self.fields]
         return node
 
-    def _target(self, node: ast.expr) -> str:
-        while isinstance(node, ast.Subscript):
-            node = node.value
-        return node.id if isinstance(node, ast.Name) else ""
-
-    def visit_Assign(self, node: ast.Assign) -> Any:
+    def _if_read(self, node: ast.Assign | ast.AugAssign) -> Any:
         self.generic_visit(node)
-        return node if self._target(node.targets[0]) in self.read else None
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        return node if _variable_in(target) in self.read else None
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        self.generic_visit(node)
-        return node if self._target(node.target) in self.read else None
-
-    def visit_If(self, node: ast.If) -> Any:
+    def _if_not_empty(self, node: ast.If | ast.For) -> Any:
         self.generic_visit(node)
         return node if node.body or node.orelse else None
 
-    def visit_For(self, node: ast.For) -> Any:
-        self.generic_visit(node)
-        return node if node.body else None
+    visit_Assign = visit_AugAssign = _if_read  # noqa: N815
+    visit_If = visit_For = _if_not_empty  # noqa: N815
+
+
+def _variable_in(target: ast.expr) -> str:
+    """The variable that is assigned, or whose entry is."""
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return target.id if isinstance(target, ast.Name) else ""
 
 
 def functions_of(text: str) -> dict[str, ast.FunctionDef]:
@@ -242,7 +231,6 @@ class Printer:
 
     def __init__(self, language: Language, functions: Mapping[str, ast.FunctionDef], public: Collection[str]) -> None:
         self.language, self.functions, self.public = language, functions, public
-        self.used: dict[str, None] = {}  # helpers
         self.fallible, self.allocating = set[str](), set[str]()
         for name, function in functions.items():  # those that are called come first
             raises = any(isinstance(node, ast.Raise) for node in ast.walk(function))
@@ -261,8 +249,7 @@ class Printer:
 
     def result(self, function: ast.FunctionDef) -> str:
         """The type of a function's result in the language."""
-        kind = self.type_of_result(function)
-        return self.language.results.get(kind) or self.language.types[kind]
+        return self.language.result_type(self.type_of_result(function))
 
     def function(self, function: ast.FunctionDef) -> str:
         """A function as text."""
@@ -275,24 +262,35 @@ class Printer:
                 {name: (kind, 0) for name, kind in self.parameters.items()}
             ]
             lines = list(self._function(function))
-        more = [self.language.after_public.replace("NAME", function.name)] if function.name in self.public else []
-        return "\n".join(lines) + "".join(f"\n\n{text}" for text in more if text)
+        if function.name in self.public and self.language.after_public:
+            lines += ["", self.language.after_public.replace("NAME", function.name)]
+        return "\n".join(lines)
 
     def _function(self, function: ast.FunctionDef) -> Iterator[str]:
-        first, each, last = self.language.comment
-        said = (ast.get_docstring(function) or "").split("\n")
-        if not said[0]:
-            yield self.language.block.format(self.language.head(self, function))
-        elif not self.language.close:  # a docstring, after the head
-            yield self.language.block.format(self.language.head(self, function))
-            yield from textwrap.indent('"""' + "\n".join(said) + ("\n" * (len(said) > 1)) + '"""', "    ").split("\n")
-        else:
-            yield from filter(None, [first, *(f"{each}{line}".rstrip() for line in said), last])
-            yield self.language.block.format(self.language.head(self, function))
-        body = function.body[1:] if ast.get_docstring(function) is not None else function.body
-        yield from self._block(body)
-        if self.language.close:
-            yield self.language.close
+        language, docstring = self.language, ast.get_docstring(function)
+        if docstring and language.close:
+            first, each, last = language.comment
+            yield from filter(None, [first, *(f"{each}{line}".rstrip() for line in docstring.split("\n")), last])
+        yield language.block.format(self._head(function))
+        if docstring and not language.close:
+            end = "\n" * ("\n" in docstring)
+            yield from textwrap.indent(f'"""{docstring}{end}"""', "    ").split("\n")
+        yield from self._block(function.body if docstring is None else function.body[1:])
+        yield from self._closed()
+
+    def _head(self, function: ast.FunctionDef) -> str:
+        language, is_public = self.language, function.name in self.public
+        parameters = [language.parameter.format(language.name_of(name), language.types.get(kind, ""))
+                      for name, kind in self.parameters.items()]  # fmt: skip
+        if language.first_parameter and function.name in self.allocating:
+            parameters.insert(0, language.first_parameter)
+        result = self.result(function)
+        return language.head.format(
+            access=language.access[is_public],
+            name=self.name(function.name) + ("_value" if is_public and language.after_public else ""),
+            parameters=", ".join(parameters),
+            result=language.fallible_result.format(result) if function.name in self.fallible else result,
+        ).replace("* ", "*")  # a pointer
 
     def _block(self, body: Sequence[ast.stmt], names: Mapping[str, tuple[str, int]] | None = None) -> Iterator[str]:
         self.scopes.append(dict(names or {}))
@@ -313,8 +311,8 @@ class Printer:
             self._note_modified(target)
             yield f"{self.text(target)} = {value}{language.end}"
             return
-        fails = isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name)
-        fails = fails and cast("Any", node.value).func.id in self.fallible
+        call = node.value.func if isinstance(node.value, ast.Call) else None
+        fails = isinstance(call, ast.Name) and call.id in self.fallible
         variable = self._variable(target.id)
         if variable is not None:
             self.changed.add(variable[1])
@@ -325,16 +323,14 @@ class Printer:
             mutable = id(node) in self.changed or (language.modified_is_mutable and id(node) in self.modified)
             template = language.declare if mutable or not language.declare_fixed else language.declare_fixed
             template = (fails and language.declare_fallible) or template
-            type_ = language.results.get(kind) or language.types.get(kind, "")
+            type_ = language.result_type(kind)
             line = template.format(type=type_, name=language.name_of(target.id), value=value) + language.end
             yield line.replace(" * ", " *", 1) if type_.endswith("*") else line
         if fails and language.after_fallible:
             yield from language.after_fallible.split("\n")
 
     def _note_modified(self, target: ast.expr) -> None:
-        while isinstance(target, ast.Subscript):
-            target = target.value
-        if isinstance(target, ast.Name) and (variable := self._variable(target.id)):
+        if variable := self._variable(_variable_in(target)):
             self.modified.add(variable[1])
 
     def _AugAssign(self, node: ast.AugAssign) -> Iterator[str]:  # noqa: N802
@@ -347,18 +343,19 @@ class Printer:
         target, ends = cast("ast.Name", node.target).id, cast("ast.Call", node.iter).args
         first, last = (["0"] if len(ends) == 1 else []) + [self.text(end) for end in ends]
         head = self.language.for_.format(self.language.name_of(target), first, last)
-        yield self.language.block.format(head)
-        yield from self._block(node.body, {target: ("int", 0)})
-        yield from self._closed()
+        yield from self._blocks(head, node, {target: ("int", 0)})
 
     def _While(self, node: ast.While) -> Iterator[str]:  # noqa: N802
-        yield self.language.block.format(self.language.while_.format(self.text(node.test)))
-        yield from self._block(node.body)
-        yield from self._closed()
+        yield from self._blocks(self.language.while_.format(self.text(node.test)), node)
 
     def _If(self, node: ast.If) -> Iterator[str]:  # noqa: N802
-        yield self.language.block.format(self.language.if_.format(self.text(node.test)))
-        yield from self._block(node.body)
+        yield from self._blocks(self.language.if_.format(self.text(node.test)), node)
+
+    def _blocks(
+        self, head: str, node: ast.For | ast.While | ast.If, names: Mapping[str, tuple[str, int]] | None = None
+    ) -> Iterator[str]:
+        yield self.language.block.format(head)
+        yield from self._block(node.body, names)
         if node.orelse:
             yield self.language.otherwise
             yield from self._block(node.orelse)
@@ -369,8 +366,7 @@ class Printer:
             yield self.language.close
 
     def _Return(self, node: ast.Return) -> Iterator[str]:  # noqa: N802
-        fails = self.current.name in self.fallible and self.language.return_fallible
-        template = self.language.return_fallible if fails else self.language.return_
+        template = self.language.return_fallible if self.current.name in self.fallible else "return {0}"
         yield template.format(self.text(cast("ast.expr", node.value))) + self.language.end
 
     def _Raise(self, node: ast.Raise) -> Iterator[str]:  # noqa: N802
@@ -405,13 +401,10 @@ class Printer:
         value = node.value
         if isinstance(value, bool):
             return self.language.constants[str(value)], _ATOM
-        return (repr(value)), _ATOM
+        return repr(value), _ATOM
 
     def _Name(self, node: ast.Name) -> tuple[str, int]:  # noqa: N802
-        if node.id in self.language.constants:
-            self.used[node.id] = None
-            return self.language.constants[node.id], _ATOM
-        return self.language.name_of(node.id), _ATOM
+        return self.language.constants.get(node.id) or self.language.name_of(node.id), _ATOM
 
     def _Attribute(self, node: ast.Attribute) -> tuple[str, int]:  # noqa: N802
         return f"{self.text(node.value)}.{self.language.name_of(node.attr)}", _ATOM
@@ -441,7 +434,6 @@ class Printer:
         return template.format(self.text(node.operand, binds + 1)), binds
 
     def _IfExp(self, node: ast.IfExp) -> tuple[str, int]:  # noqa: N802
-        self.used["either"] = None
         parts = [self.text(part, self.language.either_parts) for part in (node.test, node.body, node.orelse)]
         return self.language.either.format(*parts), self.language.either_binds
 
@@ -459,7 +451,6 @@ class Printer:
                 arguments.insert(0, self.language.first_argument)
             text = f"{self.name(name)}({', '.join(arguments)})"
             return (self.language.fallible_call.format(text) if name in self.fallible else text), _ATOM
-        self.used[name] = None
         template = self.language.calls[name]
         if template == "{0}":
             return self._bound(node.args[0])

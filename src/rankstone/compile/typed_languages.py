@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
-from rankstone.compile.languages import JAVASCRIPT, PYTHON, TYPESCRIPT, camel, parameters, pascal
-from rankstone.compile.translate import Language, Printer
-
-
-def _c_head(printer: Printer, function: ast.FunctionDef) -> str:
-    if function.name in printer.public:
-        return f"static double {function.name}_value(Memory *memory, Items truth, Items run)"
-    memory = "Memory *memory, " * (function.name in printer.allocating)
-    head = f"static {printer.result(function)} {printer.name(function.name)}"
-    return f"{head}({memory}{parameters(printer, '{1} {0}')})".replace("* ", "*")
-
+from rankstone.compile.languages import (
+    CALLS,
+    CONSTANTS,
+    JAVASCRIPT,
+    PYTHON,
+    TYPESCRIPT,
+    camel,
+    numbers,
+    pascal,
+    sorts,
+)
+from rankstone.compile.translate import Language
 
 C = Language(
     name="c",
@@ -24,7 +24,10 @@ C = Language(
         "float": "double", "int": "size_t", "bool": "bool", "Floats": "double *", "Ints": "size_t *", "Rows": "Items",
         "Truth": "Items", "Run": "Items", "Map": "Map *", "Lists": "Lists",
     },
-    head=_c_head,
+    head="static {result} {name}({parameters})",
+    parameter="{1} {0}",
+    first_parameter="Memory *memory",
+    first_argument="memory",
     after_public="""double NAME(Items truth, Items run, const char **error) {
     Memory memory = {0};
     return finished(&memory, NAME_value(&memory, truth, run), error);
@@ -32,22 +35,20 @@ C = Language(
     structure="typedef struct {\n    FIELDS\n} Lists;",
     field_of_structure="{type} {name};",
     calls={
-        "numbers": "allocate(memory, {0}, sizeof(double))", "ints": "allocate(memory, {0}, sizeof(size_t))",
-        "new_map": "new_map(memory, {0})", "truth_rows": "{0}", "run_rows": "{0}", "size": "{0}.count",
-        "value_of": "{0}.items[{1}].value", "id_of": "{0}.items[{1}].id", "look_up": "look_up({0}, {1})",
-        "put": "put({0}, {1}, {2})", "float": "(double)({0})", "index": "(size_t)({0})", "is_nan": "isnan({0})",
-        "is_finite": "isfinite({0})", "is_present": "{0}.items != NULL", "same": "{0}",
-        "float32": "(double)(float)({0})",
+        **CALLS, "numbers": "allocate(memory, {0}, sizeof(double))", "ints": "allocate(memory, {0}, sizeof(size_t))",
+        "new_map": "new_map(memory, {0})", "size": "{0}.count", "value_of": "{0}.items[{1}].value",
+        "id_of": "{0}.items[{1}].id", "look_up": "look_up({0}, {1})", "put": "put({0}, {1}, {2})",
+        "float": "(double)({0})", "index": "(size_t)({0})", "is_nan": "isnan({0})", "is_finite": "isfinite({0})",
+        "is_present": "{0}.items != NULL", "float32": "(double)(float)({0})", **numbers(""), "min": "fmin({0}, {1})",
+        "max": "fmax({0}, {1})", "rint": "nearbyint({0})", "abs": "fabs({0})",
         "sort_by_id_descending": "sort_by_id(memory, {0}, {1}, {2}, true)",
         "sort_by_id_ascending": "sort_by_id(memory, {0}, {1}, {2}, false)",
         "sort_descending": "sort_by(memory, {0}, {1}, {2}, -1.0)",
-        "sort_ascending": "sort_by(memory, {0}, {1}, {2}, 1.0)", "min": "fmin({0}, {1})", "max": "fmax({0}, {1})",
-        "power": "pow({0}, {1})", "divide": "{0} / {1}", "rint": "nearbyint({0})", "abs": "fabs({0})",
-        **{name: f"{name}({{0}})" for name in ("log2", "log", "sqrt", "exp", "floor", "ceil")},
+        "sort_ascending": "sort_by(memory, {0}, {1}, {2}, 1.0)",
     },
     constants={
-        "True": "true", "False": "false", "INFINITY": "INFINITY", "NAN": "NAN", "NOWHERE": "NOWHERE",
-        "no float": "NAN", "no Lists": "(Lists){0}",
+        **CONSTANTS, "INFINITY": "INFINITY", "NAN": "NAN", "NOWHERE": "NOWHERE", "no float": "NAN",
+        "no Lists": "(Lists){0}",
     },
     helpers={
         "Items": """/* An item, and its grade or its score; a score of NAN is none, in a run that is only an order. */
@@ -181,7 +182,7 @@ static void sort_by_id(Memory *memory, size_t *order, size_t count, Items rows, 
             "hash = (hash ^ (uint64_t)id) * 1099511628211u;",
     },
     imports={
-        "(": "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>",
+        "(": "\n".join(f"#include <{name}.h>" for name in ("math", "stdbool", "stdint", "stdlib", "string")),
     },
     row="{{{id}, {value}}}",
     list_of_case="Items {name} = {{(const Item[]){{{rows}}}, {count}}};",
@@ -212,16 +213,9 @@ int main(void) {
     for_="for (size_t {0} = {1}; {0} < {2}; {0}++)",
     raise_="memory->error = {0};\nreturn {nothing}",
     after_fallible="if (memory->error != NULL) {\n    return NAN;\n}",
-    signs={"and": "&&", "or": "||", "//": "{0} / {1}"},
-    first_argument="memory",
     field_set=".{0} = {1}",
     new_lists="(Lists){{ {0} }}",
 )  # fmt: skip
-
-
-def _java_head(printer: Printer, function: ast.FunctionDef) -> str:
-    public = "public" if function.name in printer.public else "private"
-    return f"{public} static {printer.result(function)} {printer.name(function.name)}({parameters(printer, '{1} {0}')})"
 
 
 def _java_file(name: str, text: str) -> str:
@@ -237,28 +231,26 @@ JAVA = Language(
         "float": "double", "int": "int", "bool": "boolean", "Floats": "double[]", "Ints": "int[]", "Rows": "List<Item>",
         "Truth": "List<Item>", "Run": "List<Item>", "Map": "var", "Lists": "Lists",
     },
-    head=_java_head,
+    head="{access} static {result} {name}({parameters})",
+    access=("private", "public"),
+    parameter="{1} {0}",
     structure="private record Lists(FIELDS) {}",
     field_of_structure="{type} {name}",
     between_fields=", ",
     calls={
-        "numbers": "new double[{0}]", "ints": "new int[{0}]", "new_map": "new HashMap<String, Integer>()",
-        "truth_rows": "{0}", "run_rows": "rowsOf({0})", "size": "{0}.size()", "value_of": "{0}.get({1}).value()",
+        **CALLS, "numbers": "new double[{0}]", "ints": "new int[{0}]", "new_map": "new HashMap<String, Integer>()",
+        "run_rows": "rowsOf({0})", "size": "{0}.size()", "value_of": "{0}.get({1}).value()",
         "id_of": "{0}.get({1}).id()", "look_up": "{0}.getOrDefault({1}, -1)", "put": "{0}.put({1}, {2})",
         "float": "(double) ({0})", "index": "(int) ({0})", "is_nan": "Double.isNaN({0})",
-        "is_finite": "Double.isFinite({0})", "is_present": "{0} != null", "same": "{0}",
-        "float32": "(double) (float) ({0})",
-        "sort_by_id_descending": "sort({0}, {1}, (a, b) -> compareIds({2}.get(b).id(), {2}.get(a).id()))",
-        "sort_by_id_ascending": "sort({0}, {1}, (a, b) -> compareIds({2}.get(a).id(), {2}.get(b).id()))",
-        "sort_descending": "sort({0}, {1}, (a, b) -> {2}[a] > {2}[b] ? -1 : {2}[a] < {2}[b] ? 1 : 0)",
-        "sort_ascending": "sort({0}, {1}, (a, b) -> {2}[a] < {2}[b] ? -1 : {2}[a] > {2}[b] ? 1 : 0)",
-        "min": "Math.min({0}, {1})", "max": "Math.max({0}, {1})", "power": "Math.pow({0}, {1})",
-        "divide": "{0} / {1}", "rint": "Math.rint({0})", "log2": "log2({0})",
-        **{name: f"Math.{name}({{0}})" for name in ("log", "sqrt", "exp", "abs", "floor", "ceil")},
+        "is_finite": "Double.isFinite({0})", "is_present": "{0} != null", "float32": "(double) (float) ({0})",
+        **numbers("Math."), "rint": "Math.rint({0})", "log2": "log2({0})",
+        **sorts(
+            "sort({0}, {1}, (a, b) -> ORDER)", "compareIds({2}.get(b).id(), {2}.get(a).id())",
+            "compareIds({2}.get(a).id(), {2}.get(b).id())", "{2}[a] > {2}[b] ? -1 : {2}[a] < {2}[b] ? 1 : 0",
+            "{2}[a] < {2}[b] ? -1 : {2}[a] > {2}[b] ? 1 : 0",
+        ),
     },
-    constants={
-        "True": "true", "False": "false", "INFINITY": "Double.POSITIVE_INFINITY", "NAN": "Double.NaN", "NOWHERE": "-1",
-    },
+    constants={**CONSTANTS, "INFINITY": "Double.POSITIVE_INFINITY", "NAN": "Double.NaN"},
     helpers={
         "Item": """/** An item, and its grade or its score; a score of NaN is none, in a run that is only an order. */
 public record Item(String id, double value) {}""",
@@ -290,12 +282,11 @@ private static int place(char unit) {
     },
     integer_ids={"String id": "long id", "<String": "<Long", "-> compareIds(": "-> Long.compare("},
     imports={
-        "(": "import java.util.Arrays;\nimport java.util.Comparator;\nimport java.util.HashMap;\nimport java.util.List;"
+        "(": "\n".join(f"import java.util.{name};" for name in ("Arrays", "Comparator", "HashMap", "List"))
     },
     row="new Item({id}, {value})",
     integer="{0}L",
     list_of_case="List<Item> {name} = List.of({rows});",
-    check="equal({metric}, {case}, {call}, {value});",
     checks="""private static void equal(String metric, int nth, double value, double expected) {
     double most = 1e-12 * Math.max(1.0, Math.abs(expected));
     if (Double.isNaN(expected) ? !Double.isNaN(value) : !(Math.abs(value - expected) <= most)) {
@@ -314,18 +305,9 @@ public static void main(String[] arguments) {
     for_="for (int {0} = {1}; {0} < {2}; {0}++)",
     raise_="throw new IllegalArgumentException({0})",
     raise_value="throw new IllegalArgumentException({0} + {1} + {2})",
-    signs={"and": "&&", "or": "||", "//": "{0} / {1}"},
     field_set="{1}",
     new_lists="new Lists({0})",
 )  # fmt: skip
-
-
-def _rust_head(printer: Printer, function: ast.FunctionDef) -> str:
-    result = printer.result(function)
-    if function.name in printer.fallible:
-        result = f"Result<{result}, String>"
-    head = f"fn {printer.name(function.name)}({parameters(printer, '{0}: {1}')}) -> {result}"
-    return "pub " * (function.name in printer.public) + head
 
 
 RUST = Language(
@@ -336,27 +318,26 @@ RUST = Language(
         "Truth": "&[Item]", "Run": "Option<&[Item]>",
     },
     results={"Floats": "Vec<f64>", "Ints": "Vec<usize>", "Lists": "Lists"},
-    head=_rust_head,
+    head="{access}fn {name}({parameters}) -> {result}",
+    access=("", "pub "),
+    parameter="{0}: {1}",
+    fallible_result="Result<{0}, String>",
     structure="struct Lists {\n    FIELDS\n}",
     field_of_structure="{name}: {type},",
     calls={
-        "numbers": "vec![0.0; {0}]", "ints": "vec![0; {0}]", "new_map": "HashMap::new()", "truth_rows": "{0}",
+        **CALLS, "numbers": "vec![0.0; {0}]", "ints": "vec![0; {0}]", "new_map": "HashMap::new()",
         "run_rows": "{0}.unwrap_or(&[])", "size": "{0}.len()", "value_of": "{0}[{1}].1", "id_of": "{0}[{1}].0",
         "look_up": "{0}.get(&{1}).copied().unwrap_or(usize::MAX)", "put": "{0}.insert({1}, {2})",
         "float": "{0} as f64", "index": "{0} as usize", "is_nan": "f64::is_nan({0})",
         "is_finite": "f64::is_finite({0})", "is_present": "{0}.is_some()", "same": "{0}.clone()",
-        "float32": "{0} as f32 as f64",
-        "sort_by_id_descending": "{0}[..{1}].sort_by(|&a, &b| {2}[b].0.cmp(&{2}[a].0))",
-        "sort_by_id_ascending": "{0}[..{1}].sort_by(|&a, &b| {2}[a].0.cmp(&{2}[b].0))",
-        "sort_descending": "{0}[..{1}].sort_by(|&a, &b| compare({2}[b], {2}[a]))",
-        "sort_ascending": "{0}[..{1}].sort_by(|&a, &b| compare({2}[a], {2}[b]))",
-        "min": "f64::min({0}, {1})", "max": "f64::max({0}, {1})", "power": "f64::powf({0}, {1})",
-        "divide": "{0} / {1}", "rint": "rint({0})", "log": "f64::ln({0})",
-        **{name: f"f64::{name}({{0}})" for name in ("log2", "sqrt", "exp", "abs", "floor", "ceil")},
+        "float32": "{0} as f32 as f64", **numbers("f64::"), "power": "f64::powf({0}, {1})", "log": "f64::ln({0})",
+        "rint": "rint({0})",
+        **sorts(
+            "{0}[..{1}].sort_by(|&a, &b| ORDER)", "{2}[b].0.cmp(&{2}[a].0)", "{2}[a].0.cmp(&{2}[b].0)",
+            "compare({2}[b], {2}[a])", "compare({2}[a], {2}[b])",
+        ),
     },
-    constants={
-        "True": "true", "False": "false", "INFINITY": "f64::INFINITY", "NAN": "f64::NAN", "NOWHERE": "usize::MAX",
-    },
+    constants={**CONSTANTS, "INFINITY": "f64::INFINITY", "NAN": "f64::NAN", "NOWHERE": "usize::MAX"},
     helpers={
         "Item": """/// An item, and its grade or its score; a score of NaN is none, in a run that is only an order.
 /// A run of None: the query is missing.
@@ -374,7 +355,6 @@ fn rint(x: f64) -> f64 {
     row="({id}, {value})",
     list_of_case="let {name}: &[Item] = &[{rows}];",
     argument_of_case="{0}.into()",
-    check="equal({metric}, {case}, {call}, {value});",
     checks="""#[cfg(test)]
 mod tests {
     use super::*;
@@ -404,17 +384,9 @@ mod tests {
     return_fallible="return Ok({0})",
     either="if {0} {{ {1} }} else {{ {2} }}",
     either_parts=0,
-    signs={"and": "&&", "or": "||", "//": "{0} / {1}"},
     reference="&{0}",
     new_lists="Lists {{ {0} }}",
 )  # fmt: skip
-
-
-def _go_head(printer: Printer, function: ast.FunctionDef) -> str:
-    result = printer.result(function)
-    if function.name in printer.fallible:
-        result = f"({result}, error)"
-    return f"func {printer.name(function.name)}({parameters(printer, '{0} {1}')}) {result}"
 
 
 def _go_file(name: str, text: str) -> str:
@@ -430,26 +402,24 @@ GO = Language(
         "float": "float64", "int": "int", "bool": "bool", "Floats": "[]float64", "Ints": "[]int", "Lists": "Lists",
         "Truth": "[]Item", "Run": "[]Item",
     },
-    head=_go_head,
+    head="func {name}({parameters}) {result}",
+    parameter="{0} {1}",
+    fallible_result="({0}, error)",
     structure="type Lists struct {\n    FIELDS\n}",
     field_of_structure="{name} {type}",
     calls={
-        "numbers": "make([]float64, {0})", "ints": "make([]int, {0})", "new_map": "make(map[string]int)",
-        "truth_rows": "{0}", "run_rows": "{0}", "size": "len({0})", "value_of": "{0}[{1}].Value",
-        "id_of": "{0}[{1}].ID", "look_up": "lookUp({0}, {1})", "put": "{0}[{1}] = {2}", "float": "float64({0})",
-        "index": "int({0})", "is_nan": "math.IsNaN({0})", "is_finite": "isFinite({0})", "is_present": "{0} != nil",
-        "same": "{0}", "float32": "float64(float32({0}))",
-        "sort_by_id_descending": "sortRows({0}[:{1}], func(a, b int) bool {{ return {2}[a].ID > {2}[b].ID }})",
-        "sort_by_id_ascending": "sortRows({0}[:{1}], func(a, b int) bool {{ return {2}[a].ID < {2}[b].ID }})",
-        "sort_descending": "sortRows({0}[:{1}], func(a, b int) bool {{ return {2}[a] > {2}[b] }})",
-        "sort_ascending": "sortRows({0}[:{1}], func(a, b int) bool {{ return {2}[a] < {2}[b] }})",
-        "min": "math.Min({0}, {1})", "max": "math.Max({0}, {1})", "power": "math.Pow({0}, {1})",
-        "divide": "{0} / {1}", "rint": "math.RoundToEven({0})",
-        **{name: f"math.{name.title()}({{0}})" for name in ("log2", "log", "sqrt", "exp", "abs", "floor", "ceil")},
+        **CALLS, "numbers": "make([]float64, {0})", "ints": "make([]int, {0})", "new_map": "make(map[string]int)",
+        "size": "len({0})", "value_of": "{0}[{1}].Value", "id_of": "{0}[{1}].ID", "look_up": "lookUp({0}, {1})",
+        "put": "{0}[{1}] = {2}", "float": "float64({0})", "index": "int({0})", "is_nan": "math.IsNaN({0})",
+        "is_finite": "isFinite({0})", "is_present": "{0} != nil", "float32": "float64(float32({0}))",
+        **numbers("math.", str.title), "rint": "math.RoundToEven({0})",
+        **sorts(
+            "sortRows({0}[:{1}], func(a, b int) bool {{ return ORDER }})", "{2}[a].ID > {2}[b].ID",
+            "{2}[a].ID < {2}[b].ID", "{2}[a] > {2}[b]", "{2}[a] < {2}[b]",
+        ),
     },
     constants={
-        "True": "true", "False": "false", "INFINITY": "math.Inf(1)", "NAN": "math.NaN()", "NOWHERE": "-1",
-        "no float": "math.NaN()", "no Lists": "Lists{}",
+        **CONSTANTS, "INFINITY": "math.Inf(1)", "NAN": "math.NaN()", "no float": "math.NaN()", "no Lists": "Lists{}",
     },
     helpers={
         "Item": """// Item is an item and its grade or score; a score of NaN is none, in a run that is only an order.
@@ -521,7 +491,6 @@ func Check() error {
     return_fallible="return {0}, nil",
     either="where({0}, {1}, {2})",
     either_binds=9,
-    signs={"and": "&&", "or": "||", "//": "{0} / {1}"},
     new_lists="Lists{{{0}}}",
 )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, product
+from math import comb
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ from rankstone.fusion.fusion_methods import methods
 from rankstone.metrics.registry import Value, parse_one
 from rankstone.progress import watched
 from rankstone.results.answer import Answer, Readable, number, queries
-from rankstone.statistics.selection import Selection, selection
+from rankstone.statistics.selection import selection
 
 if TYPE_CHECKING:
     from rankstone.align.alignment import Floats
@@ -105,13 +106,15 @@ class TunedFusion(Readable):
         return {**{name: getattr(self, name) for name in names}, "best": vars(self.best), "candidates": self._columns()}
 
     def _columns(self) -> Mapping[str, Sequence[Any]]:
-        names = ("mean", "wins")
-        return {"fusion": [of.words for of in self.candidates],
-                **{name: [getattr(of, name) for of in self.candidates] for name in names}}  # fmt: skip
+        return {
+            "fusion": [setting.words for setting in self.candidates],
+            "mean": [setting.mean for setting in self.candidates],
+            "wins": [setting.wins for setting in self.candidates],
+        }
 
     def _answer(self) -> Answer:
         """The first candidates, and what to expect."""
-        cells = [[of.words, number(of.mean), f"{100 * of.wins:.0f} %"] for of in self.candidates[:_SHOWN]]
+        cells = [[each.words, number(each.mean), f"{100 * each.wins:.0f} %"] for each in self.candidates[:_SHOWN]]
         more = [["...", "", ""]] if len(self.candidates) > _SHOWN else []
         title = (
             f"{self.metric} of the best of {len(self.candidates):,} fusions: {number(self.best.mean)}, expected on new "
@@ -197,9 +200,11 @@ def tune(
         raise InputError(f"there is {len(named)} run; fusion needs two")
     label = str(parse_one(metric))
     if is_path(truth) or any(map(is_path, named.values())):
-        read: list[Any] = [opened(truth, "truth", columns), *(opened(run, "run", columns) for run in named.values())]
-        truth, *alike = all_same_ids(read[0], read[1:]) if all(map(is_path, (truth, *named.values()))) else read
-        named, columns = dict(zip(named, alike, strict=True)), None
+        sides: list[Any] = [opened(truth, "truth", columns), *(opened(run, "run", columns) for run in named.values())]
+        if all(map(is_path, (truth, *named.values()))):
+            sides = all_same_ids(sides[0], sides[1:])
+        truth, columns = sides[0], None
+        named = dict(zip(named, sides[1:], strict=True))
     ways = list(_ways(tuple(named), [method] if isinstance(method, str) else method, weights, parameters or {}))
     if len(ways) < 2:
         raise InputError("there is one candidate; give several methods, weights or values")
@@ -215,16 +220,16 @@ def tune(
         matrix = np.column_stack([values(fused(way)) for way in progress.of(ways, len(ways))])
     counted = np.isfinite(matrix).all(axis=1)
     direction = -1 if parse_one(label).declaration.better == "lower" else 1
-    of: Selection = selection(direction * matrix[counted], folds=folds, confidence=confidence, seed=seed)
+    best = selection(direction * matrix[counted], folds=folds, confidence=confidence, seed=seed)
     means = matrix[counted].mean(axis=0)
     candidates = [FusionSetting(*way, float(mean), float(wins))
-                  for way, mean, wins in zip(ways, means, of.wins, strict=True)]  # fmt: skip
+                  for way, mean, wins in zip(ways, means, best.wins, strict=True)]  # fmt: skip
     singles = {name: float(values(run)[counted].mean()) for name, run in named.items()}
     single = max(singles, key=lambda name: direction * singles[name])
     order = np.argsort(-direction * means, kind="stable").tolist()
-    low, high = sorted((direction * of.low, direction * of.high))
+    low, high = sorted((direction * best.low, direction * best.high))
     return TunedFusion(
-        label, candidates[of.best], fused(ways[of.best]), direction * of.expected, low, high, candidates[0].mean,
+        label, candidates[best.best], fused(ways[best.best]), direction * best.expected, low, high, candidates[0].mean,
         (single, singles[single]), tuple(candidates[at] for at in order), int(counted.sum()), folds, confidence,
     )  # fmt: skip
 
@@ -234,16 +239,17 @@ _Way = tuple[str, "Mapping[str, float] | None", "Mapping[str, Any]"]  # a method
 
 def _ways(names: Sequence[str], tried: Sequence[str], weights: Any, parameters: Mapping[str, Any]) -> Iterator[_Way]:
     """All combinations; equal weights and the first values come first."""
-    equal: list[Any] = [None]
+    weightings: list[Any] = [None]
     if weights is True:
-        equal += _grid(len(names))
+        weightings += _grid(len(names))
     elif weights is not False:
-        equal = [list(weighting) for weighting in weights]
-        for weighting in (weighting for weighting in equal if len(weighting) != len(names)):
+        weightings = [list(weighting) for weighting in weights]
+    for weighting in weightings:
+        if weighting is not None and len(weighting) != len(names):
             raise InputError(f"weights= has {weighting}; give one number per run: {', '.join(names)}")
     for name in tried:
         row = methods.find(name)
-        for weighting in equal if row.weighted else [None]:
+        for weighting in weightings if row.weighted else [None]:
             by_run = None if weighting is None else dict(zip(names, map(float, weighting), strict=True))
             for values in product(*parameters.values()):
                 yield row.name, by_run, dict(zip(parameters, values, strict=True))
@@ -251,11 +257,7 @@ def _ways(names: Sequence[str], tried: Sequence[str], weights: Any, parameters: 
 
 def _grid(many: int) -> list[list[float]]:
     """Weights that add up to 1 in equal steps, as fine as a limited number of them can be; no run alone."""
-
-    def count(steps: int) -> int:
-        return int(np.prod([(steps + at) / at for at in range(1, many)]))
-
-    steps = next((steps for steps in (10, 5, 4, 3, 2) if count(steps) <= _MOST), 2)
+    steps = next((steps for steps in (10, 5, 4, 3) if comb(steps + many - 1, many - 1) <= _MOST), 2)
     grid = []
     for bars in combinations(range(steps + many - 1), many - 1):
         ends = [-1, *bars, steps + many - 1]

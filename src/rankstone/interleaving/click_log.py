@@ -67,17 +67,17 @@ class ClickLog:
 
 def read_log(log: UserLog, actions: Collection[str], columns: Mapping[str, str] | None) -> ClickLog:
     """A log in any form."""
-    out = ClickLog()
     if (events := ubi_events(log)) is not None:
-        return _of_events(out, events, actions)
+        return _of_events(events, actions)
     table = log_table(log, "a log", " (query, team or item, click, user), UBI events, or {query: [clicked item, ...]}")
     named, roles = columns or {}, ROLES["interleaving"]
     check_roles(named, roles)
     names = find_all([name for name in table if isinstance(name, str)], roles, "log", named, optional=roles)
     if "search" in names:
-        return _of_columns(out, log_columns(table, names, "the log"))
+        return _of_columns(log_columns(table, names, "the log"))
     if table is not log or columns:
         raise InputError("the log has no query; name its column: columns={'search': ...}")
+    out = ClickLog()
     for query, items in table.items():
         out.add(query, None, None, None, False)
         for item in items:
@@ -85,7 +85,8 @@ def read_log(log: UserLog, actions: Collection[str], columns: Mapping[str, str] 
     return out
 
 
-def _of_columns(out: ClickLog, by_role: Mapping[str, Sequence[Any]]) -> ClickLog:
+def _of_columns(by_role: Mapping[str, Sequence[Any]]) -> ClickLog:
+    out = ClickLog()
     empty = [None] * len(by_role["search"])
     rows = zip(*(by_role.get(role, empty) for role in ("search", "item", "team", "user")),
                by_role.get("reward", [1] * len(empty)), strict=True)  # fmt: skip
@@ -97,17 +98,20 @@ def _of_columns(out: ClickLog, by_role: Mapping[str, Sequence[Any]]) -> ClickLog
     return out
 
 
-def _of_events(out: ClickLog, events: Iterable[UserEvent], actions: Collection[str]) -> ClickLog:
+def _of_events(events: Iterable[UserEvent], actions: Collection[str]) -> ClickLog:
     """UBI events; `search_config` of the object is the ranker, as OpenSearch's A/B events have it."""
-    seen: dict[str, None] = {}
+    out = ClickLog()
+    logged: dict[str, None] = {}  # actions
     for event in events:
-        seen[event.action] = None
+        logged[event.action] = None
         team = event.object.get("search_config")
         if event.query is None or (team is None and event.item is None):
             continue  # an event of a page, not of a result
         users = (event.fields.get("client_id"), event.fields.get("session_id"), event.attributes.get("session_id"))
         user = next((name for name in users if name is not None), None)
         out.add(event.query, event.item, None if team is None else str(team), user, event.action in actions)
-    if not seen.keys() & {*actions}:
-        raise InputError(f"no event is one of {', '.join(map(repr, actions))}; there are {', '.join(map(repr, seen))}")
+    if logged.keys().isdisjoint(actions):
+        raise InputError(
+            f"no event is one of {', '.join(map(repr, actions))}; there are {', '.join(map(repr, logged))}"
+        )
     return out

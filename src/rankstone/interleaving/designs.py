@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -146,12 +147,10 @@ class _Walk:
 
 def _draws(seed: int, query: Hashable) -> Draw:
     """Random draws that depend on the seed and the query alone: the first 8 bytes of BLAKE2b over 2^64."""
-    count = 0
+    numbers = count()
 
     def draw(weights: Sequence[float]) -> int:
-        nonlocal count
-        text = f"{seed}\n{query}\n{count}".encode()
-        count += 1
+        text = f"{seed}\n{query}\n{next(numbers)}".encode()
         point = int.from_bytes(blake2b(text, digest_size=8).digest(), "big") / 2**64 * sum(weights)
         for option, weight in enumerate(weights):
             point -= weight

@@ -7,7 +7,8 @@ a loop. `statements.py` has the loops.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 from rankstone.align.elementwise import ELEMENTWISE, table_lookup
@@ -18,7 +19,7 @@ _MANY = 1e16  # more items than there are
 # Operations on whole columns, by the functions of `rankstone.compile`.
 OF_COLUMNS = {"tied_sum": "tied_sums", "tied_nth": "tied_nths", "is_repeat": "repeats", "mean_rank": "mean_ranks",
                "right_above": "right_above", "pairs": "compared_pairs"}  # fmt: skip
-_INFIX = {"+": "+", "-": "-", "*": "*", "<": "<", "<=": "<=", "==": "==", "and": "and", "or": "or"}
+_INFIX = ("+", "-", "*", "<", "<=", "==", "and", "or")
 CALLS = {"minimum": "min", "maximum": "max", "power": "power", "log2": "log2", "log": "log", "sqrt": "sqrt",
           "exp": "exp", "abs": "abs", "floor": "floor", "ceil": "ceil"}  # fmt: skip
 
@@ -26,15 +27,15 @@ CALLS = {"minimum": "min", "maximum": "max", "power": "power", "log2": "log2", "
 # -- lower: fewer operations ----------------------------------------------------------------------------------
 
 
-def _discount(graph: Graph, call: Call, rank: Expression) -> Expression:
-    return graph.of(call.params[0](FunctionsOf(graph), rank))
+def _applied(graph: Graph, call: Call, number: Expression) -> Expression:
+    return graph.of(call.params[0](FunctionsOf(graph), number))
 
 
 LOWERED: Mapping[str, Callable[..., Any]] = {
     **EXPANSIONS,
-    "discount": _discount,
+    "discount": _applied,
+    "by_count": _applied,
     "lookup": lambda graph, call, grades: table_lookup(FunctionsOf(graph), grades, call.params[0]),
-    "by_count": lambda graph, call, count: graph.of(call.params[0](FunctionsOf(graph), count)),
 }
 
 
@@ -44,14 +45,14 @@ class Lowering:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._lowered: dict[Expression, Expression] = {}
-        self._without: dict[tuple[Expression, bool, Expression], Expression] = {}
+        self._assumed: dict[tuple[Expression, bool, Expression], Expression] = {}
 
     def __call__(self, value: Expression) -> Expression:
         for one in walk([value], self._lowered):
-            self._lowered[one] = self._made(one, [self._lowered[arg] for arg in one.args])
+            self._lowered[one] = self._lower(one, [self._lowered[arg] for arg in one.args])
         return self._lowered[value]
 
-    def _made(self, one: Expression, args: Sequence[Expression]) -> Expression:
+    def _lower(self, one: Expression, args: Sequence[Expression]) -> Expression:
         graph, space = self.graph, one.space and self._space(one.space)
         if one.op == "highest_grade":
             space = graph.space("truth")  # which has all that the list has
@@ -60,7 +61,7 @@ class Lowering:
         elif one.op == "where":
             lowered = self._where(*args)
         elif one.op in ("and", "or"):
-            lowered = graph.call(one.op, args[0], self._given(args[0], one.op == "and", args[1]))
+            lowered = graph.call(one.op, args[0], self._assuming(args[0], one.op == "and", args[1]))
         elif one.op in ("*", "/") and args[1].number == 1.0:
             lowered = args[0]
         elif one.op == "*" and args[0].number == 1.0:
@@ -81,41 +82,39 @@ class Lowering:
     def _where(self, test: Expression, yes: Expression, no: Expression) -> Expression:
         if test.op == "not":
             return self._where(test.args[0], no, yes)
-        return self.graph.call("where", test, self._given(test, True, yes), self._given(test, False, no))
+        return self.graph.call("where", test, self._assuming(test, True, yes), self._assuming(test, False, no))
 
-    def _given(self, test: Expression, holds: bool, value: Expression) -> Expression:
+    def _assuming(self, test: Expression, holds: bool, value: Expression) -> Expression:
         """A value where it is certain whether a condition holds."""
         while test.op == "not":
             test, holds = test.args[0], not holds
         if test.op == ("and" if holds else "or"):
-            return self._given(test.args[1], holds, self._given(test.args[0], holds, value))
+            return self._assuming(test.args[1], holds, self._assuming(test.args[0], holds, value))
         key = (test, holds, value)
-        if key not in self._without:
+        if key not in self._assumed:
             lowered = value
             if value is test:
                 lowered = self.graph.of(float(holds))
             elif value.op == "where" and value.args[0] is test:
-                lowered = self._given(test, holds, value.args[1 if holds else 2])
+                lowered = self._assuming(test, holds, value.args[1 if holds else 2])
             elif value.op in ELEMENTWISE and value.op != "round":
-                args = [self._given(test, holds, arg) for arg in value.args]
+                args = [self._assuming(test, holds, arg) for arg in value.args]
                 if any(new is not old for new, old in zip(args, value.args, strict=True)):
                     lowered = self._where(*args) if value.op == "where" else self.graph.call(value.op, *args)
-            self._without[key] = lowered
-        return self._without[key]
+            self._assumed[key] = lowered
+        return self._assumed[key]
 
 
 # -- how large a value can be ---------------------------------------------------------------------------------
 
-_RANGES = {"rank": (1.0, _MANY), "place": (1.0, _MANY), "level": (1.0, _MANY), "above": (0.0, _MANY),
-           "retrieved": (0.0, _MANY), "judged": (0.0, _MANY), "unjudged": (0.0, _MANY), "nth": (1.0, _MANY),
-           "length": (0.0, _MANY), "is_repeat": (0.0, 1.0), "mean_rank": (1.0, _MANY), "right_above": (0.0, 1.0),
-           "nth_of": (-_MANY * _MANY, _MANY * _MANY), "first_hit": (0.0, 1.0), "tied_nth": (1.0, _MANY),
-           "discount_sum": (0.0, _MANY), "overlap": (-1.0, 2.0)}  # fmt: skip
+_RANGES = {
+    **dict.fromkeys(("rank", "place", "level", "nth", "mean_rank", "tied_nth"), (1.0, _MANY)),
+    **dict.fromkeys(("above", "retrieved", "judged", "unjudged", "length", "discount_sum"), (0.0, _MANY)),
+    **dict.fromkeys(("is_repeat", "right_above", "first_hit"), (0.0, 1.0)),
+    "nth_of": (-_MANY * _MANY, _MANY * _MANY),
+    "overlap": (-1.0, 2.0),
+}
 _ANY = (-math.inf, math.inf)
-
-
-def _anything(one: Expression, *parts: tuple[float, float]) -> tuple[float, float]:
-    return _ANY
 
 
 def _corners(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
@@ -163,7 +162,7 @@ _BOUNDS: Mapping[str, Callable[..., tuple[float, float]]] = {
     "highest_grade": lambda one: (0.0, math.inf),
     **dict.fromkeys(("sum", "running"), lambda one, a: _corners(a, (0.0, _MANY))),
     **dict.fromkeys(("above_sum", "tied_sum"), lambda one, a, above: _corners(a, (0.0, _MANY))),
-    **dict.fromkeys(CONDITIONS, lambda one, *parts: (0.0, 1.0)),
+    **dict.fromkeys(CONDITIONS, lambda one, *args: (0.0, 1.0)),
 }
 
 
@@ -182,6 +181,20 @@ def field_of(column: Expression) -> str:
     """A column's name in an aligned list."""
     name = str(column.params[0])
     return "tied" if name == "level" else name
+
+
+def nodes_of(
+    values: Iterable[Expression], parts: Callable[[Expression], Iterable[Expression]], names: Container[Expression]
+) -> list[Expression]:
+    """Values and what they are made of, parts first, down to those that have names."""
+    nodes: set[Expression] = set()
+    waiting = list(values)
+    while waiting:
+        one = waiting.pop()
+        if one not in nodes and one not in names:
+            nodes.add(one)
+            waiting += parts(one)
+    return sorted(nodes, key=lambda one: one.serial)
 
 
 def orders(value: Expression) -> Iterator[Expression]:
@@ -203,7 +216,7 @@ class SourceTerms:
         self._tables: dict[Any, str] = {}  # sums of discounts, by the discount
         self._ideals: dict[Space, tuple[str, str]] = {}  # by list: its grades, and how many items it has
         self._ranges: dict[Expression, tuple[float, float]] = {}
-        self._nonzero: list[Expression] = []  # what is not 0 in the branch that is written
+        self._nonzero: list[Expression | None] = []  # what is not 0 in the branches that are written
 
     def range_of(self, value: Expression) -> tuple[float, float]:
         """The lowest and the highest number that a value can be; infinite where grades decide."""
@@ -212,8 +225,10 @@ class SourceTerms:
                 ends = (one.number, one.number)
             elif one.op in ("column", "nth", *_RANGES):
                 ends = _RANGES.get(one.params[0] if one.op == "column" else one.op, _ANY)
+            elif one.op in _BOUNDS:
+                ends = _BOUNDS[one.op](one, *(self._ranges[arg] for arg in one.args))
             else:
-                ends = _BOUNDS.get(one.op, _anything)(one, *(self._ranges[arg] for arg in one.args))
+                ends = _ANY
             self._ranges[one] = _ANY if any(map(math.isnan, ends)) else ends
         return self._ranges[value]
 
@@ -270,7 +285,9 @@ class SourceTerms:
             return f"is_finite({self.text(one.args[0].args[0], names)})"
         if one.op in ("and", "or"):
             first, second = one.args
-            return f"({self.condition(first, names)} {one.op} {self._after(first, one.op == 'and', second, names)})"
+            text = self.condition(first, names)
+            with self._branch(first, one.op == "and"):
+                return f"({text} {one.op} {self.condition(second, names)})"
         if one.op in ("<", "<=") and one.args[0].number is not None:
             sign = {"<": ">", "<=": ">="}[one.op]
             return f"({self.text(one.args[1], names)} {sign} {self.text(one.args[0], names)})"
@@ -281,13 +298,6 @@ class SourceTerms:
             return f"(({test} and {yes}) or ((not {test}) and {no}))"
         return f"({self.text(one, names)} != 0.0)"
 
-    def _after(self, first: Expression, holds: bool, second: Expression, names: Mapping[Expression, str]) -> str:
-        with_nonzero = self._marked(first, holds)
-        text = self.condition(second, names)
-        if with_nonzero:
-            self._nonzero.pop()
-        return text
-
     def _unequal(self, one: Expression, names: Mapping[Expression, str]) -> str:
         if one.args[0] is one.args[1]:
             return f"is_nan({self.text(one.args[0], names)})"
@@ -297,14 +307,14 @@ class SourceTerms:
         """Is it certain not to be NaN."""
         return self._is_finite(one) or one.number is not None or (self._is_column(one) and one.params[0] == "grade")
 
-    def _marked(self, test: Expression, holds: bool) -> bool:
-        """Note that a value is not 0 where a condition holds, or does not; whether there is such a value."""
+    @contextmanager
+    def _branch(self, test: Expression, holds: bool) -> Iterator[None]:
+        """Where a condition holds, or does not: a value may be certain not to be 0."""
         while test.op == "not":
             test, holds = test.args[0], not holds
-        if test.op != "==" or holds or test.args[1].number != 0:
-            return False
-        self._nonzero.append(test.args[0])
-        return True
+        self._nonzero.append(test.args[0] if test.op == "==" and not holds and test.args[1].number == 0 else None)
+        yield
+        self._nonzero.pop()
 
     def text(self, one: Expression, names: Mapping[Expression, str]) -> str:
         """A number as text."""
@@ -323,7 +333,7 @@ class SourceTerms:
             plain = low > 0 or high < 0 or any(one.args[1] is other for other in self._nonzero)
             return f"({parts[0]} / {parts[1]})" if plain else f"divide({parts[0]}, {parts[1]})"
         if one.op in _INFIX:
-            return f"({parts[0]} {_INFIX[one.op]} {parts[1]})"
+            return f"({parts[0]} {one.op} {parts[1]})"
         if one.op in CALLS:
             return f"{CALLS[one.op]}({', '.join(parts)})"
         return _OTHERS[one.op](self, one, *parts)
@@ -332,10 +342,8 @@ class SourceTerms:
         test, yes, no = one.args
         texts = []
         for holds, side in ((True, yes), (False, no)):
-            marked = self._marked(test, holds)
-            texts.append(self.text(side, names))
-            if marked:
-                self._nonzero.pop()
+            with self._branch(test, holds):
+                texts.append(self.text(side, names))
         if test.op == "==" and test not in names and test.args[0] is not test.args[1]:
             return f"({texts[1]} if {self._unequal(test, names)} else {texts[0]})"
         return f"({texts[0]} if {self.condition(test, names)} else {texts[1]})"

@@ -7,12 +7,22 @@ together; a phase is the loops that need no sum of each other.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
 from rankstone.program.graph import Expression, Fault, FunctionsOf, Graph, Space
-from rankstone.program.source_terms import CALLS, OF_COLUMNS, Lowering, SourceTerms, field_of, is_condition, orders
+from rankstone.program.source_terms import (
+    CALLS,
+    OF_COLUMNS,
+    Lowering,
+    SourceTerms,
+    field_of,
+    is_condition,
+    nodes_of,
+    orders,
+)
 
 _NEUTRAL = {"sum": 0.0, "lowest": math.inf, "product": 1.0}  # what changes nothing
 _STEPS = {"sum": "{0} += {1}", "lowest": "{0} = min({0}, {1})", "product": "{0} *= {1}",
@@ -41,15 +51,12 @@ class Statements(SourceTerms):
         self.names_of_query.update(names or {})  # of values that are computed elsewhere
         self._column_wanted = None if column is None else lower(column)
         self.values = [lower(value) for value in values]
-        self.faults = [
+        lowered = [
             fault._replace(condition=lower(fault.condition), value=None if fault.value is None else lower(fault.value))
             for fault in faults
         ]
-        self.faults = [
-            fault._replace(condition=test)
-            for fault in self.faults
-            if (test := self._without_finite(fault.condition)).number != 0
-        ]
+        simple = [fault._replace(condition=self._without_finite(fault.condition)) for fault in lowered]
+        self.faults = [fault for fault in simple if fault.condition.number != 0]
         self.lines: list[str] = []
         self.names: set[str] = {"lists", "i", *OF_COLUMNS.values(), *CALLS.values()}
         self._phases: dict[Expression, int] = {}
@@ -67,22 +74,12 @@ class Statements(SourceTerms):
     @cached_property
     def _nodes(self) -> list[Expression]:
         """All that is computed, parts first."""
-        reached: set[Expression] = set()
-        waiting = list(self._roots())
-        while waiting:
-            one = waiting.pop()
-            if one not in reached and one not in self.names_of_query:
-                reached.add(one)
-                waiting += [*one.args, *orders(one)]
-        return sorted(reached, key=lambda one: one.serial)
+        return nodes_of(self._roots(), lambda one: (*one.args, *orders(one)), self.names_of_query)
 
     @cached_property
     def _uses(self) -> dict[Expression, int]:
         """How often other values read each."""
-        counts = dict.fromkeys(self._nodes, 0)
-        for part in [*self._roots(), *(arg for one in self._nodes for arg in one.args)]:
-            counts[part] = counts.get(part, 0) + 1
-        return counts
+        return Counter([*self._roots(), *(arg for one in self._nodes for arg in one.args)])
 
     @property
     def column_name(self) -> str:
@@ -96,7 +93,7 @@ class Statements(SourceTerms):
         for one in self._nodes if not self._phases else ():
             inner = max((self._phases.get(part, 0) for part in one.args), default=0)
             order = max((self._phases.get(part, 0) + 1 for part in orders(one)), default=0)
-            if one.op in OF_COLUMNS or one.op in _STEPS or (one.op == "overlap"):
+            if one.op in (*OF_COLUMNS, *_STEPS, "overlap"):
                 inner += 1
             self._phases[one] = max(inner, order + (one.op in _STEPS)) if order else inner
         return self._phases[value]
@@ -129,20 +126,15 @@ class Statements(SourceTerms):
         return [one for one in plain if self._phase(one) == phase and one.kind == "item"]
 
     def _item_faults(self, phase: int) -> list[Expression]:
-        return [
-            one
-            for one in (fault.condition for fault in self.faults)
-            if one.kind == "item" and self._phase(one) == phase
-        ]
+        conditions = [fault.condition for fault in self.faults]
+        return [one for one in conditions if one.kind == "item" and self._phase(one) == phase]
 
     # -- names ------------------------------------------------------------------------------------------------
 
-    def _name(self, one: Expression, default: str = "") -> str:
+    def _name(self, one: Expression) -> str:
         inside = next((arg.name for arg in one.args if arg.name), "")
-        name = (
-            one.name or default or (_TOTALS.get(inside, "") if one.op == "sum" else "") or _NAMES.get(one.op, "value")
-        )
-        return self._unique(name)
+        total = _TOTALS.get(inside, "") if one.op == "sum" else ""
+        return self._unique(one.name or total or _NAMES.get(one.op, "value"))
 
     def _unique(self, name: str, inside: set[str] | None = None) -> str:
         """A name that is free; inside: those of a loop."""
@@ -194,9 +186,12 @@ class Statements(SourceTerms):
         name = self._tables[params] = self._unique("discount_sums")
         self._assign(name, "numbers(index(lists.retrieved) + 1)")
         self.lines.append("for i in range(index(lists.retrieved)):")
+        self.lines.append(f"    {name}[i + 1] = {name}[i] + {self._discount(params)}")
+
+    def _discount(self, params: Any) -> str:
+        """The discount of a place in a loop."""
         rank = self.graph.node("nth", kind="item", space=self.graph.space("placed"))
-        discount = self.text(self.graph.of(params[0](FunctionsOf(self.graph), rank)), {})
-        self.lines.append(f"    {name}[i + 1] = {name}[i] + {discount}")
+        return self.text(self.graph.of(params[0](FunctionsOf(self.graph), rank)), {})
 
     # -- query values -----------------------------------------------------------------------------------------
 
@@ -211,9 +206,7 @@ class Statements(SourceTerms):
             self.names_of_query[one] = name = self._unique("discounts")
             self._assign(name, "0.0")
             self.lines.append(f"for i in range(index({self.text(one.args[0], self.names_of_query)})):")
-            rank = self.graph.node("nth", kind="item", space=self.graph.space("placed"))
-            discount = self.graph.of(one.params[0](FunctionsOf(self.graph), rank))
-            self.lines.append(f"    {name} += {self.text(discount, {})}")
+            self.lines.append(f"    {name} += {self._discount(one.params)}")
         elif self._is_variable(one):
             text = self.text(one, self.names_of_query)
             self.names_of_query[one] = self._name(one)
@@ -255,8 +248,7 @@ class Statements(SourceTerms):
         conditions = {one for one in self._item_faults(phase) if one.space is space}
         faults = [fault for fault in self.faults if fault.condition in conditions]
         size = self._size(space)
-        body: list[str] = []
-        tail: list[str] = []
+        body, tail = list[str](), list[str]()
         names, inner = dict(self.names_of_query), set[str]()
         sinks = [one.args[0] for one in sums] + stored
         sinks += [part for fault in faults for part in (fault.condition, fault.value) if part is not None]
@@ -304,14 +296,11 @@ class Statements(SourceTerms):
 
     def _inside(self, sinks: Iterable[Expression], names: Mapping[Expression, str]) -> list[Expression]:
         """The values of items that a loop computes, parts first."""
-        reached: set[Expression] = set()
-        waiting = [one for one in sinks if one.kind == "item"]
-        while waiting:
-            one = waiting.pop()
-            if one not in reached and one not in names:
-                reached.add(one)
-                waiting += [arg for arg in self._read_here(one) if arg.kind == "item"]
-        return sorted(reached, key=lambda one: one.serial)
+
+        def of_items(parts: Iterable[Expression]) -> list[Expression]:
+            return [part for part in parts if part.kind == "item"]
+
+        return nodes_of(of_items(sinks), lambda one: of_items(self._read_here(one)), names)
 
     def _read_here(self, one: Expression) -> Sequence[Expression]:
         return () if one in self._columns or one.op in OF_COLUMNS else one.args
@@ -320,15 +309,13 @@ class Statements(SourceTerms):
         """Adds an item's value to a sum; where it is the neutral one, nothing."""
         value, tests = one.args[0], list[str]()
         neutral = _NEUTRAL.get(one.op)
-        while (
-            neutral is not None
-            and value.op == "where"
-            and value not in names
-            and neutral in (value.args[1].number, value.args[2].number)
-        ):
-            swapped = value.args[2].number != neutral
-            tests.append(self.condition(value.args[0], names, negated=swapped))
-            value = value.args[2 if swapped else 1]
+        while neutral is not None and value.op == "where" and value not in names:
+            test, yes, no = value.args
+            if neutral not in (yes.number, no.number):
+                break
+            swapped = no.number != neutral
+            tests.append(self.condition(test, names, negated=swapped))
+            value = no if swapped else yes
         step = _STEPS[one.op].format(self.names_of_query[one], self.text(value, names))
         return [f"if {' and '.join(f'({test})' for test in tests)}:", f"    {step}"] if tests else [step]
 
@@ -351,6 +338,6 @@ class Statements(SourceTerms):
         names[one] = name
 
     def _added(self, name: str, one: Expression, names: Mapping[Expression, str]) -> list[str]:
-        self_sum = self.graph.node("sum", one.args[0], params=(name,), kind="query", space=one.space)
-        self.names_of_query[self_sum] = name
-        return self._step(self_sum, names)
+        total = self.graph.node("sum", one.args[0], params=(name,), kind="query", space=one.space)
+        self.names_of_query[total] = name
+        return self._step(total, names)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from rankstone.data.annotations import Floats, Ints
+from rankstone.data.annotations import Floats
 from rankstone.errors import InputError
 from rankstone.statistics.student_t import choice, finite, level
 
@@ -48,8 +48,7 @@ def abstention_curve(confidence: ArrayLike, values: ArrayLike, equal: str = "mea
     -------
     AbstentionCurve
     """
-    order, scores = _ordered(confidence, values, equal)
-    return AbstentionCurve(*_curve(scores[order]))
+    return AbstentionCurve(*_curve(_ordered(confidence, values, equal)))
 
 
 def nauc(confidence: ArrayLike, values: ArrayLike, equal: str = "mean") -> float:
@@ -76,26 +75,25 @@ def nauc(confidence: ArrayLike, values: ArrayLike, equal: str = "mean") -> float
     >>> rs.statistics.nauc([0.9, 0.2, 0.5], [1.0, 0.0, 0.5])
     1.0
     """
-    order, scores = _ordered(confidence, values, equal)
-    array = finite(values, "values")
-    curve, best = (_curve(sorted_values)[1] for sorted_values in (scores[order], np.sort(array)))
+    orders = _ordered(confidence, values, equal), np.sort(finite(values, "values"))
+    curve, best = (_curve(ordered)[1] for ordered in orders)
     area, highest = (float((np.diff(RATES) * (means[1:] + means[:-1]) / 2).sum()) for means in (curve, best))
     flat = float(best[0] * (RATES[-1] - RATES[0]))
     return (area - flat) / (highest - flat) if highest != flat else math.nan
 
 
-def _ordered(confidence: ArrayLike, values: ArrayLike, equal: str) -> tuple[Ints, Floats]:
-    """The order of the queries, the least confident first, and their values."""
+def _ordered(confidence: ArrayLike, values: ArrayLike, equal: str) -> Floats:
+    """The values of the queries, the least confident first."""
     choice(equal, "equal", EQUAL)
-    array, given = finite(values, "values"), np.asarray(confidence, dtype=float)
-    if given.shape != array.shape or np.isnan(given).any():
-        raise InputError(f"confidence has the shape {given.shape}, values {array.shape}; give one number per query")
+    array, scores = finite(values, "values"), np.asarray(confidence, dtype=float)
+    if scores.shape != array.shape or np.isnan(scores).any():
+        raise InputError(f"confidence has the shape {scores.shape}, values {array.shape}; give one number per query")
     if not len(array):
         raise InputError("there is no query")
     if equal == "mean":
-        groups = np.unique(given, return_inverse=True)[1]
+        groups = np.unique(scores, return_inverse=True)[1]
         array = (np.bincount(groups, array) / np.bincount(groups))[groups]
-    return np.argsort(given, kind="stable"), array
+    return array[np.argsort(scores, kind="stable")]
 
 
 def _curve(values: Floats) -> tuple[Floats, Floats]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,16 @@ class Tally(NamedTuple):
     def margins(self) -> Floats:
         """Judgements by category, in units with two or more."""
         return self.coincidences.sum(axis=-1)
+
+    @property
+    def unit_shares(self) -> Floats:
+        """Shares of the categories, each unit with the same weight."""
+        return self.shares / self.units[..., None]
+
+    @property
+    def judge_shares(self) -> Floats:
+        """Shares of the categories by judge."""
+        return self.judges / self.judges.sum(axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,21 +170,8 @@ def weights_of(name: str, values: Floats, margins: Floats) -> Floats:
 # -- coefficients ----------------------------------------------------------------------------------------------------
 
 
-def _shares(tally: Tally) -> Floats:
-    return tally.shares / tally.units[..., None]
-
-
 def _product(weights: Floats, shares: Floats) -> Floats:
     return np.asarray(np.einsum("...k,...kl,...l->...", shares, weights, shares))
-
-
-def _by_unit(weights: Floats, shares: Floats, counts: Floats) -> Floats:
-    """The part of each unit in a product of shares."""
-    return np.asarray(counts @ (weights @ shares) / counts.sum(axis=1))
-
-
-def _fleiss(tally: Tally, weights: Floats) -> Floats:
-    return _product(weights, _shares(tally))
 
 
 def _gwet_scale(weights: Floats) -> Floats:
@@ -182,7 +180,7 @@ def _gwet_scale(weights: Floats) -> Floats:
 
 
 def _gwet(tally: Tally, weights: Floats) -> Floats:
-    shares = _shares(tally)
+    shares = tally.unit_shares
     return _gwet_scale(weights) * (shares * (1 - shares)).sum(axis=-1)
 
 
@@ -190,14 +188,9 @@ def _uniform(tally: Tally, weights: Floats) -> Floats:
     return np.broadcast_to(weights.mean(axis=(-1, -2)), np.shape(tally.units))
 
 
-def _own_shares(tally: Tally) -> Floats:
-    """Shares of the categories by judge."""
-    return tally.judges / tally.judges.sum(axis=-1, keepdims=True)
-
-
 def _conger(tally: Tally, weights: Floats) -> Floats:
     """The mean over pairs of different judges."""
-    own = _own_shares(tally)
+    own = tally.judge_shares
     judges = own.shape[-2]
     every = _product(weights, own.sum(axis=-2))
     same = np.einsum("...gk,...kl,...gl->...", own, weights, own)
@@ -206,7 +199,7 @@ def _conger(tally: Tally, weights: Floats) -> Floats:
 
 def _conger_by_unit(ratings: Ratings, tally: Tally, weights: Floats) -> Floats:
     """Gwet's linearisation (2021, chapter 5): each judgement, or its absence, moves the shares of its judge."""
-    own, present = _own_shares(tally), ratings.codes >= 0
+    own, present = tally.judge_shares, ratings.codes >= 0
     n, judges = ratings.codes.shape
     judged = tally.judges.sum(axis=-1)  # by judge
     others = judges * own.mean(axis=0) - own  # sum of the other judges' shares
@@ -224,7 +217,7 @@ class Coefficient:
     words: str
     use: str
     chance: Callable[[Tally, Floats], Floats]
-    by_unit: Callable[[Ratings, Tally, Floats], Floats | float]  # the part of each unit in the chance
+    by_unit: Callable[[Ratings, Tally, Floats], Floats | float] = lambda *_: math.nan  # each unit's part in the chance
     weights: str = "identity"  # by default
     unequal: bool = True  # supports units with missing judgements
     judges: int | None = None  # how many it is for; None: any number from 2
@@ -236,11 +229,12 @@ class Coefficient:
 COEFFICIENTS: dict[str, Coefficient] = {
     "cohen": Coefficient(
         "Cohen's kappa", "two judges, each with shares of its own",
-        _conger, lambda ratings, tally, weights: math.nan, unequal=False, judges=2, normal=True,
+        _conger, unequal=False, judges=2, normal=True,
     ),
     "fleiss": Coefficient(
         "Fleiss' kappa", "any number of judges, who need not be the same for all units",
-        _fleiss, lambda ratings, tally, weights: _by_unit(weights, _shares(tally), ratings.counts),
+        lambda tally, weights: _product(weights, tally.unit_shares),
+        lambda ratings, tally, weights: ratings.counts @ (weights @ tally.unit_shares) / ratings.counts.sum(axis=1),
     ),
     "conger": Coefficient(
         "Conger's kappa", "Cohen's kappa of more than two judges", _conger, _conger_by_unit,
@@ -248,12 +242,12 @@ COEFFICIENTS: dict[str, Coefficient] = {
     "krippendorff": Coefficient(
         "Krippendorff's alpha", "any number of judges, missing judgements, small samples",
         lambda tally, weights: _product(weights, tally.margins / tally.margins.sum(axis=-1, keepdims=True)),
-        lambda ratings, tally, weights: math.nan, coincidence=True, ordinal="ordinal_ranks",
+        coincidence=True, ordinal="ordinal_ranks",
     ),
     "gwet": Coefficient(
         "Gwet's AC", "grades of which one is rare or frequent, where kappas fall although judges agree (AC1, AC2)",
         _gwet, lambda ratings, tally, weights: _gwet_scale(weights) * (
-            ratings.counts @ (1 - _shares(tally)) / ratings.counts.sum(axis=1)),
+            ratings.counts @ (1 - tally.unit_shares) / ratings.counts.sum(axis=1)),
     ),
     "brennan_prediger": Coefficient(
         "Brennan and Prediger's kappa", "chance is the same for every grade; Randolph's kappa",
@@ -381,22 +375,18 @@ def _with_errors(ratings: Ratings, row: Coefficient, name: str, confidence: floa
     weights = weights_of(name, ratings.categories, tally.margins)
     value, agreement, chance = (float(part) for part in coefficient_of(tally, row, weights))
     n = len(ratings.codes)
-    if math.isnan(value) or n < 2:
-        return AgreementCoefficient(value, agreement, chance, math.nan, math.nan, math.nan, math.nan, int(tally.pairs))
-    null_error = math.nan
-    if row.normal:
-        error, null_error = _kappa_errors(ratings, weights, value, chance)
-        q = float(ndtri((1 + confidence) / 2))
-        p = 2 * float(ndtr(-_in_errors(value, error)))
-        return AgreementCoefficient(
-            value, agreement, chance, error, value - q * error, value + q * error, p, int(tally.pairs), null_error
-        )
-    error = _linearised(ratings, tally, row, weights, value, agreement, chance)
-    q = float(stdtrit(n - 1, (1 + confidence) / 2))
-    p = 2 * float(stdtr(n - 1, -_in_errors(value, error)))
-    return AgreementCoefficient(
-        value, agreement, chance, error, value - q * error, min(1.0, value + q * error), p, int(tally.pairs)
-    )
+    error = low = high = p = null_error = math.nan
+    if not math.isnan(value) and n > 1:
+        if row.normal:
+            error, null_error = _kappa_errors(ratings, weights, value, chance)
+            quantile, tail, highest = ndtri, ndtr, math.inf
+        else:
+            error = _linearised(ratings, tally, row, weights, value, agreement, chance)
+            quantile, tail, highest = partial(stdtrit, n - 1), partial(stdtr, n - 1), 1.0
+        half = float(quantile((1 + confidence) / 2)) * error
+        low, high = value - half, min(highest, value + half)
+        p = 2 * float(tail(-_in_errors(value, error)))
+    return AgreementCoefficient(value, agreement, chance, error, low, high, p, int(tally.pairs), null_error)
 
 
 def _in_errors(value: float, error: float) -> float:
@@ -460,7 +450,4 @@ def resampled_coefficients(
     sums = Tally(*(np.tensordot(weights, part, axes=1) for part in by_query))
     with np.errstate(divide="ignore", invalid="ignore"):
         same = np.trace(sums.together, axis1=-2, axis2=-1) / sums.pairs
-    return [
-        *(coefficient_of(sums, row, weights_of(name, values, sums.margins))[0] for row, name in wanted),
-        same,
-    ]
+    return [*(coefficient_of(sums, row, weights_of(name, values, sums.margins))[0] for row, name in wanted), same]

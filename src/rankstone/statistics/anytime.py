@@ -49,11 +49,11 @@ class ConfidenceSequence(NamedTuple):
     def e_value(self) -> Floats:
         """Evidence against a mean of 0: below 1 without any; from 20 on, the mean is not 0 at the level of 5 %."""
         with np.errstate(over="ignore"):
-            return np.exp(self._evidence(self.mean) - math.log(self._growth()))
+            return np.exp(self._log_e_value())
 
     def p(self) -> Floats:
         """p of the test that the mean is not 0, at any time: 1 / e-value, at most 1."""
-        return np.minimum(1.0, np.exp(np.minimum(math.log(self._growth()) - self._evidence(self.mean), 0.0)))
+        return np.exp(np.minimum(-self._log_e_value(), 0.0))
 
     def interval(self, confidence: float = 0.95) -> tuple[Floats, Floats]:
         """The two-sided interval (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas 2021, theorem 2.2).
@@ -63,7 +63,8 @@ class ConfidenceSequence(NamedTuple):
         confidence : float, default 0.95
             Confidence level.
         """
-        return self._ends(math.log(self._growth() / (1 - confidence)), self._rho2())
+        rho2 = self._rho2()
+        return self._ends(math.log(self._growth(rho2) / (1 - confidence)), rho2)
 
     def bounds(self, confidence: float = 0.95) -> tuple[Floats, Floats]:
         """The lower and the upper one-sided bound.
@@ -107,12 +108,15 @@ class ConfidenceSequence(NamedTuple):
         log = -2 * math.log(min(self.alpha * (2 if one_sided else 1), 1 - 1e-12))
         return (log + math.log(log + 1)) / self.tuning
 
-    def _growth(self, rho2: float | None = None) -> float:
-        return math.sqrt(self.n * (self._rho2() if rho2 is None else rho2) + 1)
+    def _growth(self, rho2: float) -> float:
+        return math.sqrt(self.n * rho2 + 1)
 
-    def _evidence(self, distance: Floats, rho2: float | None = None) -> Floats:
+    def _log_e_value(self) -> Floats:
+        rho2 = self._rho2()
+        return self._evidence(self.mean, rho2) - math.log(self._growth(rho2))
+
+    def _evidence(self, distance: Floats, rho2: float) -> Floats:
         """The exponent of the e-value."""
-        rho2 = self._rho2() if rho2 is None else rho2
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.asarray(distance / self.error)
         t = np.where(np.isnan(t), 0.0, t)

@@ -108,8 +108,7 @@ def combine(differences: ArrayLike, errors: ArrayLike, freedom: ArrayLike, metho
     >>> float(rs.statistics.combine([0.02, 0.04], [0.01, 0.01], [49, 99]).student.mean)
     0.03
     """
-    arrays = [finite(values, name) for values, name in (
-        (differences, "differences"), (errors, "errors"), (freedom, "freedom"))]  # fmt: skip
+    arrays = finite(differences, "differences"), finite(errors, "errors"), finite(freedom, "freedom")
     if len({len(array) for array in arrays}) > 1 or not len(arrays[0]):
         raise InputError(f"there are {' and '.join(str(len(array)) for array in arrays)} numbers; give as many of each")
     return COMBINATIONS[choice(method, "method", COMBINATIONS)].of(*arrays)

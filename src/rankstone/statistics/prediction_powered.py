@@ -77,6 +77,11 @@ class _Sample(NamedTuple):
     same: Floats
     others: Floats
 
+    @property
+    def products(self) -> float:
+        """Sum of the products of human and machine values, each less its mean."""
+        return float(((self.human - self.human.mean()) * (self.same - self.same.mean())).sum())
+
 
 # Ways to the weight of the machine's values.
 def _plug_in(sample: _Sample, divisor: int) -> float:
@@ -84,8 +89,7 @@ def _plug_in(sample: _Sample, divisor: int) -> float:
     n, more = len(sample.human), len(sample.others)
     every = np.concatenate((sample.same, sample.others))
     spread = (1 + n / more) * float(every.var(ddof=1))
-    together = float(((sample.human - sample.human.mean()) * (sample.same - sample.same.mean())).sum())
-    return min(max(together / (n - divisor) / spread, 0.0), 1.0) if spread > 0 else 0.0
+    return min(max(sample.products / (n - divisor) / spread, 0.0), 1.0) if spread > 0 else 0.0
 
 
 def prediction_powered(
@@ -217,12 +221,11 @@ def _with(
     sample: _Sample, value: float, low: float, high: float, error: float, freedom: float, weight: float, spread: float
 ) -> PredictionPowered:
     n, more = len(sample.human), len(sample.others)
-    both = sample.human.std() * sample.same.std()
-    together = float(np.mean((sample.human - sample.human.mean()) * (sample.same - sample.same.mean())))
+    deviations = float(sample.human.std() * sample.same.std())
     machine = (float(sample.same.sum()) + float(sample.others.sum())) / (n + more)
     return PredictionPowered(
         value, low, high, error, freedom, weight, float(sample.human.mean()), machine, spread / math.sqrt(n),
-        together / float(both) if both > 0 else math.nan, n, n + more,
+        sample.products / n / deviations if deviations > 0 else math.nan, n, n + more,
     )  # fmt: skip
 
 

@@ -150,7 +150,7 @@ def contenders(
     noise = 1e-9 * max(float(np.abs(means).max()), 1e-300)
     weight = np.where(errors > noise, 1 / np.maximum(errors, noise), 0.0)
     drawn = np.ascontiguousarray((_resampled(sums, sizes, resamples, seed) - means).T, dtype=np.float32)
-    kept = np.ones(len(means), dtype=bool)
+    members = np.ones(len(means), dtype=bool)
     for column, mean in enumerate(means.tolist()):
         above = means - mean
         certain = bool((above[weight[column] == 0] > noise).any())  # equal but for a constant
@@ -158,9 +158,9 @@ def contenders(
         larger *= weight[column, :, None].astype(np.float32)
         largest = larger.max(axis=0)
         observed = float((above * weight[column]).max(initial=0.0))
-        kept[column] = not certain and observed <= float(np.quantile(largest, confidence)) + 1e-6
-    kept[int(np.argmax(means))] = True
-    return kept
+        members[column] = not certain and observed <= float(np.quantile(largest, confidence)) + 1e-6
+    members[int(np.argmax(means))] = True
+    return members
 
 
 def _units(values: ArrayLike, clusters: ArrayLike | None) -> tuple[Floats, Floats]:

@@ -147,9 +147,8 @@ def sequential(
     >>> round(float(of.sequential(*sample).p()), 4)
     0.7615
     """
-    difference = welch(first, second)
-    return confidence_sequence(difference.mean, difference.error, first.n + second.n, confidence=confidence,
-                               tuning=tuning)  # fmt: skip
+    mean, error, _ = welch(first, second)
+    return confidence_sequence(mean, error, first.n + second.n, confidence=confidence, tuning=tuning)
 
 
 def relative(first: Moments, second: Moments) -> Moments:
@@ -201,10 +200,7 @@ def newcombe(hits: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> tuple[f
     """
     each = proportion_interval(hits, n, confidence)
     (a, b), (low_a, low_b), (high_a, high_b) = each.mean, each.low, each.high
-    return (
-        float(b - a - math.hypot(b - low_b, high_a - a)),
-        float(b - a + math.hypot(high_b - b, a - low_a)),
-    )
+    return float(b - a - math.hypot(b - low_b, high_a - a)), float(b - a + math.hypot(high_b - b, a - low_a))
 
 
 def cuped(values: tuple[ArrayLike, ArrayLike], before: tuple[ArrayLike, ArrayLike]) -> tuple[Floats, Floats, float]:
@@ -269,9 +265,9 @@ def sample_ratio(counts: ArrayLike, expected: ArrayLike | None = None) -> float:
     >>> round(rs.statistics.sample_ratio([5100, 4900]), 4)
     0.0455
     """
-    seen = finite(counts, "counts")
-    weights = np.ones(len(seen)) if expected is None else finite(expected, "expected")
-    if len(weights) != len(seen) or (weights <= 0).any() or not seen.sum():
-        raise InputError(f"counts={seen.tolist()} and expected={weights.tolist()}: give a proportion above 0 for each")
-    wanted = seen.sum() * weights / weights.sum()
-    return float(chdtrc(len(seen) - 1, ((seen - wanted) ** 2 / wanted).sum()))
+    units = finite(counts, "counts")
+    weights = np.ones(len(units)) if expected is None else finite(expected, "expected")
+    if len(weights) != len(units) or (weights <= 0).any() or not units.sum():
+        raise InputError(f"counts={units.tolist()} and expected={weights.tolist()}: give a proportion above 0 for each")
+    intended = units.sum() * weights / weights.sum()
+    return float(chdtrc(len(units) - 1, ((units - intended) ** 2 / intended).sum()))
