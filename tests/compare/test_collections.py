@@ -253,6 +253,10 @@ def test_the_command(collections, comparison, tmp_path, capsys, monkeypatch):
     assert len(lines) == 1 + len(comparison)
     values = dict(zip(lines[0].split(","), lines[1].split(","), strict=True))
     assert float(values["difference"]) == pytest.approx(next(iter(comparison)).difference)
+    assert main(["compare", *words, *more, "-o", "table.tex"]) == 0
+    comparison.write(tmp_path / "own.tex")
+    written = {(tmp_path / name).read_text().strip() for name in ("table.tex", "own.tex")}
+    assert written == {comparison.latex()}
     assert main(["compare", *words, *more, "--format", "latex", "--digits", "2", "--label", "tab:x"]) == 0
     assert capsys.readouterr().out.strip() == comparison.latex(digits=2, label="tab:x")
     assert main(["compare", *words, *more, "--digits", "2"]) == 2

@@ -121,7 +121,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
     if arguments.html:
         with replacing(arguments.html, "html") as stream:
             stream.write(comparison.report(arguments.title).encode())
-    if options:
+    if form == "latex":
         put(comparison.latex(**options, verbose=arguments.verbose), arguments.output or "-")
     elif form == "table" and not arguments.output:
         show(comparison._answer(), arguments)

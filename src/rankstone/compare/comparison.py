@@ -324,7 +324,8 @@ class Comparison(Records[Difference]):
         """
         from rankstone.results.export import result_format, write_answer
 
-        write_answer(self, path, result_format(path, format), {}, command=self._command)
+        form = result_format(path, format)  # of LaTeX the caption is a sentence
+        write_answer(self, path, form, {}, verbose=form != "latex", command=self._command)
 
     @property
     def _command(self) -> str:
