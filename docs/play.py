@@ -31,7 +31,7 @@ from rankstone.explain.sweep import changed, choice_of
 from rankstone.metrics.registry import Declaration, declared, is_built_in
 from rankstone.program.graph import Expression, Fault, Graph
 from rankstone.program.ranking import Ranking, StaticFacts
-from rankstone.program.source_terms import Lowering, orders
+from rankstone.program.source_terms import Lowering, nodes_of, orders
 from rankstone.program.statements import Statements
 from rankstone.results.definition import definition_of
 
@@ -147,21 +147,10 @@ class Program:
     def _function(self, values: list[Expression], faults: list[Fault]) -> int:
         """The number of the function of a value, or of an error."""
         wanted = [part for fault in faults for part in (fault.condition, fault.value) if part is not None]
-        for one in self._parts([self.lower(part) for part in (*values, *wanted)]):
+        for one in nodes_of(map(self.lower, (*values, *wanted)), lambda one: (*one.args, *orders(one)), self.names):
             if one.op in SHARED and one not in self.names:
                 self.names[one] = f"shared({self._written([one], [])})"
         return self._written(values, faults)
-
-    def _parts(self, values: list[Expression]) -> list[Expression]:
-        """What some values are made of, parts first, without what functions compute already."""
-        reached: set[Expression] = set()
-        waiting = list(values)
-        while waiting:
-            one = waiting.pop()
-            if one not in reached and one not in self.names:
-                reached.add(one)
-                waiting += [*one.args, *orders(one)]
-        return sorted(reached, key=lambda one: one.serial)
 
     def _written(self, values: list[Expression], faults: list[Fault]) -> int:
         """The number of a function's lines."""
