@@ -16,7 +16,7 @@ from rankstone.audit.candidates import ANY, ERROR, Candidate, Change, Questionna
 from rankstone.audit.changes import NEEDS, changes_of, choices_of, extensions, loose_extensions, trap_of, words_of
 from rankstone.audit.properties import Probe, Violation, defects_of_ids, violations
 from rankstone.audit.questions import Question, pool, shrink
-from rankstone.audit.search import EXACT, LOOSE, Search
+from rankstone.audit.search import EXACT, LOOSE, Search, agrees
 from rankstone.conventions.choices import CHOICES
 from rankstone.conventions.convention import find_convention
 from rankstone.conventions.plan import unread
@@ -291,7 +291,7 @@ class _Audit:
     def _refutes(self, finding: Finding) -> bool:
         """Whether the function's value of an example is not that of the definition."""
         value = next(iter(finding.values.values()), ANY)
-        return value != ANY and finding.value != ERROR and not self._alike(finding.value, value)
+        return finding.value != ERROR and not self._alike(finding.value, value)
 
     def _add(self, questions: Sequence[Question]) -> None:
         """More questions, as none of the pool refuted a definition."""
@@ -326,10 +326,10 @@ class _Audit:
 
         def differs(question: Question) -> bool:
             answer, value = self.caller(question), self.values([best], question)[0]
-            return value != ANY and not self._alike(answer, value)
+            return not self._alike(answer, value)
 
-        wrong = [at for at, answer in search.asked.items()
-                 if not self._alike(answer, float(search.row(best)[at])) and search.row(best)[at] != ANY]  # fmt: skip
+        row = search.row(best)
+        wrong = [at for at, answer in search.asked.items() if not self._alike(answer, row[at])]
         numbers = [at for at in wrong if search.asked[at] != ERROR] or wrong
         if not numbers:
             return Finding("no convention has these values", "defect")
@@ -342,11 +342,9 @@ class _Audit:
         return {_short(best): best, **{name: self.candidates[name] for name in names}}
 
     def _alike(self, answer: float, value: float) -> bool:
-        if math.isnan(answer) and math.isnan(value):
-            return True
-        if math.isnan(value) or not math.isfinite(answer):
-            return answer == value or (self.search.lenient and answer == ERROR)
-        return abs(answer - value) <= max(self.search.tolerance, 1e-9) * max(1.0, abs(value))
+        """Whether the function's answer is a definition's value."""
+        alike = agrees(answer, np.array(value), max(self.search.tolerance, EXACT))
+        return bool(alike) or (self.search.lenient and answer == ERROR)
 
     def _violation(self, violation: Violation, others: Mapping[str, Candidate]) -> Finding:
         """A broken property; expected if the definition has the same values there."""
