@@ -6,6 +6,7 @@ import os
 import random
 import re
 import shutil
+import sys
 import time
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,7 +15,7 @@ import pytest
 
 import rankstone as rs
 from rankstone.audit.audit import _Audit
-from rankstone.audit.calling import STYLES, JsonProgram
+from rankstone.audit.calling import STYLES, JsonProgram, _compiles
 from rankstone.audit.changes import DEFECTS as CHANGES
 from rankstone.audit.changes import TRAPS
 from rankstone.audit.properties import DEFECTS_OF_IDS, PROPERTIES
@@ -222,6 +223,13 @@ def test_what_raises_hangs_or_is_random_is_a_finding():
     assert any(each.name == "takes too long" for each in hanging)
     jumping = rs.audit(lambda ranked, grades, k: random.random(), "recall@3").findings
     assert any(each.name == "not deterministic" for each in jumping)
+
+
+def test_no_compiler_is_stopped():
+    """Numba in the middle of a compilation: to stop it there has ended processes."""
+    compiler = {"__name__": "numba.core.compiler", "compiles": _compiles, "frame": sys._getframe}
+    assert eval("(lambda: compiles(frame()))()", compiler)
+    assert not _compiles(sys._getframe())
 
 
 def test_expected_conventions_are_gates():

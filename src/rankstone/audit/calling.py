@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from pathlib import Path
+from types import FrameType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -121,8 +122,11 @@ def _limit(seconds: float) -> Iterator[None]:
         yield
         return
 
-    def stop(*_: object) -> None:
-        raise _OutOfTimeError
+    def stop(_: int, frame: FrameType | None) -> None:
+        if _compiles(frame):  # to stop in the middle of that can end the process
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+        else:
+            raise _OutOfTimeError
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -131,6 +135,15 @@ def _limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def _compiles(frame: FrameType | None) -> bool:
+    """Whether Numba compiles a function."""
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith(("numba.", "llvmlite.")):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @dataclass
