@@ -17,6 +17,6 @@ def test_functions_of_libraries_are_named(name, request):
     metric = f"{peer.metric}@{peer.k}" if peer.k else peer.metric
     report = rs.audit(peer.function(), metric, peer.calling, seconds=60)  # some compile
     own = {"ranx": "grades cut to integers", "ir_measures": "empty_truth='count'"}.get(peer.convention, "")
-    named = (report.nearest, *report.equivalent)
+    named = (report.convention, report.nearest, *report.equivalent)
     assert peer.convention in named or any(each == f"{peer.convention} with {own}" for each in named), report
     assert report.agreement == 1
