@@ -19,6 +19,7 @@ from rankstone.audit.calling import STYLES, JsonProgram, _compiles
 from rankstone.audit.changes import DEFECTS as CHANGES
 from rankstone.audit.changes import TRAPS
 from rankstone.audit.properties import DEFECTS_OF_IDS, PROPERTIES
+from rankstone.cli.commands import main
 from rankstone.explain.sweep import presets
 from rankstone.metrics.registry import parse_one
 from tests.effort import cpu_limit
@@ -274,6 +275,34 @@ def test_a_program_of_javascript(tmp_path):
     names = [finding.name for finding in report.findings]
     assert any("first k returned items" in name for name in names)
     assert any(name.startswith("whole numbers as ids") for name in names)
+
+
+PROGRAM = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    top = asked["run"][: asked["k"]]
+    print(sum(asked["truth"].get(item, 0) >= 1 for item in top) / max(len(top), 1), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("a.html", "<!DOCTYPE html>"), ("a.xml", "<?xml"), ("a.json", "{"), ("a.md", "| finding"), ("a.txt", "FAILED")],
+)
+def test_the_ending_of_a_file_is_its_format(name, begins, tmp_path, capsys):
+    words = ["audit", "-m", "precision@2", "--calling", "lists", "--expect", "trec_eval", "-o", str(tmp_path / name)]
+    assert main([*words, "--", sys.executable, "-c", PROGRAM]) == 3
+    text = (tmp_path / name).read_text()
+    assert text.startswith(begins)
+    assert "precision over the length of the list" in text
+    assert capsys.readouterr().out == ""
+
+
+def test_other_endings_are_refused(tmp_path, capsys):
+    words = ["audit", "-m", "precision@2", "-o", str(tmp_path / "a.csv"), "--", sys.executable, "-c", PROGRAM]
+    assert main(words) == 2
+    assert "a.csv is csv by its name; here there are table, json, junit, html, markdown" in capsys.readouterr().err
 
 
 def test_wrong_arguments():

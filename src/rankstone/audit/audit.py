@@ -184,8 +184,9 @@ class _Audit:
             if own and not own.extends and (len(own.choices) > 1 or own.name.partition("=")[0] != name):
                 finding = Finding(str(own), "defect", choice=name)  # a change of several choices, or a defect
             else:
-                detail = f"{name}={value!r}, {reference.convention}: {other!r}"
-                label, kind = trap or words_of(self.metric, name, value), "defect" if trap else "difference"
+                choice, kind = f"{name}={value!r}", "defect" if trap else "difference"
+                label = trap or words_of(self.metric, name, value)
+                detail = f"{f'{choice}, ' * (label != choice)}{reference.convention}: {other!r}"
                 finding = Finding(label, kind, detail=detail, choice=name)
             yield from self._example(winner, without, reference, finding)
         for change in winner.changes:

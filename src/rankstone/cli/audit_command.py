@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rankstone.cli.options import Add, UsageError, put, share, show, usage
+from rankstone.cli.options import Add, UsageError, form_of, put, share, show, usage
 from rankstone.conventions.convention import find_convention
 from rankstone.metrics.registry import parse_one
 
@@ -26,7 +26,7 @@ def describe_audit(add: Add) -> None:
     add("--pattern", metavar="REGEX", help="its first group is the number in the output [default: the last number]")
     add("--seconds", type=float, default=10.0, metavar="S", help="time limit of one call [default: 10]")
     add("--seed", type=int, default=28, metavar="N", help="random seed of the questions [default: 28]")
-    add("--format", dest="shown", choices=_FORMATS, default="table", help=f"{', '.join(_FORMATS)} [default: table]")
+    add("--format", dest="shown", choices=_FORMATS, help=f"{', '.join(_FORMATS)} [default: table]")
     share(add, "-v --verbose", "--no-color", "-o --output")
 
 
@@ -36,7 +36,9 @@ def run_audit(arguments: argparse.Namespace) -> int:
     from rankstone.audit.calling import FileProgram, JsonProgram
     from rankstone.results.export import as_json
 
-    words = arguments.program
+    words, is_xml = arguments.program, (arguments.output or "").endswith(".xml")
+    is_junit = arguments.shown == "junit" or (arguments.shown is None and is_xml)
+    form = "junit" if is_junit else form_of(arguments.output, arguments.shown, _FORMATS)
     with usage():
         parse_one(arguments.metric, "audit one")
         if arguments.expect is not None:
@@ -58,10 +60,10 @@ def run_audit(arguments: argparse.Namespace) -> int:
         "markdown": lambda: report.render("markdown", verbose=arguments.verbose),
         "table": lambda: report.render(verbose=arguments.verbose),
     }  # fmt: skip
-    if arguments.shown == "table" and not arguments.output:
+    if form == "table" and not arguments.output:
         show(report._printed(), arguments)
     else:
-        put(texts[arguments.shown](), arguments.output)
+        put(texts[form](), arguments.output)
     return report.exit_code
 
 
@@ -72,5 +74,6 @@ def _page(report: AuditReport) -> str:
     return (
         f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title}</title>"
         "<meta name='viewport' content='width=device-width'><style>body{font:15px/1.5 system-ui,sans-serif;"
-        f"margin:2rem auto;max-width:75rem;padding:0 1rem}}</style></head><body>{report.render('html')}</body></html>"
+        "margin:2rem auto;max-width:75rem;padding:0 1rem}body .rankstone td{white-space:normal;vertical-align:top}"
+        f"</style></head><body>{report.render('html')}</body></html>"
     )

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from rankstone.audit.calling import JsonProgram
 from rankstone.audit.conformance import METRICS, TOLERANCE, conformance, files
-from rankstone.cli.options import Add, UsageError, put, share, show
+from rankstone.cli.options import Add, UsageError, form_of, put, share, show
+
+_FORMATS = ("table", "json")
 
 
 def describe_conformance(add: Add) -> None:
@@ -21,7 +23,7 @@ def describe_conformance(add: Add) -> None:
     tolerance = "of the values; 1e-6 for single precision [default: 1e-9]"
     add("--tolerance", type=float, default=TOLERANCE, metavar="NUMBER", help=tolerance)
     add("--seconds", type=float, default=10.0, metavar="N", help="time limit of a case [default: 10]")
-    add("--format", dest="shown", metavar="FORMAT", choices=("table", "json"), help="table, json [default: table]")
+    add("--format", dest="shown", metavar="FORMAT", choices=_FORMATS, help="table, json [default: table]")
     share(add, "--no-color", "-o --output")
     add("--write", metavar="FOLDER", help="write the suite's files into a folder")
 
@@ -38,11 +40,12 @@ def run_conformance(arguments: argparse.Namespace) -> int:
         return 0
     if not arguments.metric:
         raise UsageError("say what the program computes: -m ndcg")
+    form = form_of(arguments.output, arguments.shown, _FORMATS)
     with JsonProgram(shlex.split(arguments.run), seconds=arguments.seconds) as program:
         result = conformance(
             lambda truth, run, k: program(truth, run, k=k), arguments.metric, arguments.expect, arguments.tolerance
         )
-    if arguments.shown == "json" or (arguments.output or "").endswith(".json"):
+    if form == "json":
         put(json.dumps(result.to_dict(), indent=1), arguments.output)
     elif arguments.output:
         put(result.render("table"), arguments.output)
