@@ -261,4 +261,6 @@ def test_the_command(collections, comparison, tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out.strip() == comparison.latex(digits=2, label="tab:x")
     assert main(["compare", *words, *more, "--digits", "2"]) == 2
     assert "--digits goes with --format latex" in capsys.readouterr().err
-    assert main(["compare", *words, *more, "--html", "a.html"]) == 2
+    for page in ("--html", "-o"):
+        assert main(["compare", *words, *more, page, "a.html"]) == 2
+        assert "is a report on one collection" in capsys.readouterr().err

@@ -110,14 +110,15 @@ def run_compare(arguments: argparse.Namespace) -> None:
     if options and form != "latex":
         raise UsageError(f"--{next(iter(options))} goes with --format latex")
     collections = _collections([arguments.truth, *arguments.runs])
-    if collections and arguments.html:
-        raise UsageError("--html is a report on one collection")
+    needs_report = bool(arguments.html or (form == "html" and arguments.output))
+    if collections and needs_report:
+        raise UsageError("a page of HTML is a report on one collection; the table of several: --format html")
     comparison: Comparison
     if collections:
         comparison = compare_collections(collections, lambda of, correction: _of_collection(arguments, of, correction),
                                          arguments.correction)  # fmt: skip
     else:
-        comparison = _comparison(arguments, bool(arguments.html or (form == "html" and arguments.output)))
+        comparison = _comparison(arguments, needs_report)
     if arguments.html:
         with replacing(arguments.html, "html") as stream:
             stream.write(comparison.report(arguments.title).encode())
