@@ -109,12 +109,12 @@ class _Audit:
         self.changes = changes_of(metric, self.plans, self.caller.form)
         self.search = self._new_search({})
 
-    def _new_search(self, asked: dict[int, float]) -> Search:
+    def _new_search(self, answers: dict[int, float]) -> Search:
         """A search in the pool, with the answers so far."""
         plain = list(self.candidates.values())
         more = [each for candidate in plain for each in extensions(candidate, self.caller.form)]
         loose = [each for candidate in plain for each in loose_extensions(candidate, self.caller.form)]
-        return Search(self.pool, self.questionnaire, self.changes, self.caller, [*plain, *more], loose, asked=asked)
+        return Search(self.pool, self.questionnaire, self.changes, self.caller, [*plain, *more], loose, answers=answers)
 
     # -- the definition --------------------------------------------------------------------------------------
 
@@ -129,9 +129,9 @@ class _Audit:
         tolerance, remark = self._precision()
         for depths in ([0], [1, 2], [LOOSE], range(3, _MOST_CHANGES + 1)):
             for search.tolerance in sorted({EXACT, max(EXACT, tolerance)}):
-                search.lenient = depths != [0] and ERROR in search.asked.values()
+                search.lenient = depths != [0] and search.has_failed
                 winners = search.run(depths)
-                if not winners and not search.lenient and ERROR in search.asked.values():  # it fails on some questions
+                if not winners and not search.lenient and search.has_failed:
                     search.lenient = True
                     winners = search.run(depths)
                 if winners:
@@ -140,7 +140,7 @@ class _Audit:
 
     def _precision(self) -> tuple[float, str]:
         """The tolerance for single precision, or for values that are rounded to decimals."""
-        values = [value for at, value in self.search.asked.items()
+        values = [value for at, value in self.search.answers.items()
                   if math.isfinite(value) and len(self.pool[at].queries) == 1]  # fmt: skip
         exact = [value for value in values if value * 64 != int(value * 64)]
         if len(exact) < 3:
@@ -154,12 +154,12 @@ class _Audit:
 
     def _silent(self) -> str:
         """Why the answers say nothing about a definition; empty if they do."""
-        numbers = [value for value in self.search.asked.values() if value != ERROR]
+        numbers = [value for value in self.search.answers.values() if value != ERROR]
         if not numbers:
             style = STYLES.get(self.calling)
             return "no call returned a number" + (f"; {self.calling} are called {style.signature}" if style else "")
         if len(numbers) < _ANSWERED:
-            return f"{len(numbers)} of {len(self.search.asked)} calls returned a number"
+            return f"{len(numbers)} of {len(self.search.answers)} calls returned a number"
         same = all(value == numbers[0] or value != value != numbers[0] for value in numbers)
         return f"each call returned {shown(numbers[0])}" if same else ""
 
@@ -249,7 +249,7 @@ class _Audit:
         reference = self.candidates[self.reference]
         for _ in range(_ROUNDS):
             winners, remarks = self.identify()
-            asked = len(self.search.asked)
+            questions = len(self.search.answers)
             if not winners:
                 break
             different = list(self.differences(self._best(winners), reference))
@@ -260,10 +260,11 @@ class _Audit:
         search = self.search
         best = self._best(winners) if winners else self._nearest()
         plain = best if best.convention == self.expect and best.is_extension else None
-        same = [each.convention for each in winners if each.is_extension and each.convention != best.convention]
-        if not best.is_extension:
+        if best.is_extension:
+            same = [each.convention for each in winners if each.is_extension and each.convention != best.convention]
+        else:
             same = [str(each) for each in winners if each is not best and len(each.changes) == len(best.changes)]
-        places = list(search.asked)
+        places = list(search.answers)
         agreement = 1.0 if winners else float(search.agreement(search.row(best)[places], places).mean())
         if not winners:
             different = [] if self._silent() else [self._unexplained(best), *self.differences(best, reference)]
@@ -282,7 +283,7 @@ class _Audit:
             agreement=agreement, disagreement=self._disagreement(winners, reference),
             differences=tuple(different), findings=(*defects, *broken),
             undetermined=self._undetermined(best) if winners else {}, notes=tuple(remarks),
-            questions=asked, calls=self.caller.calls, definition=self._definition(best),
+            questions=questions, calls=self.caller.calls, definition=self._definition(best),
         )  # fmt: skip
 
     def _best(self, winners: Sequence[Candidate]) -> Candidate:
@@ -298,13 +299,13 @@ class _Audit:
         """More questions, as none of the pool refuted a definition."""
         self.pool = [*self.pool, *questions]
         self.questionnaire = self.questionnaire.of(self.pool)
-        self.search = self._new_search(self.search.asked)
+        self.search = self._new_search(self.search.answers)
         for at in range(len(self.pool) - len(questions), len(self.pool)):
             self.search.answer(at)
 
     def _checked(self) -> list[Question]:
         """The questions by which properties are checked."""
-        places = [*self.search.asked, *self.search.spread()]
+        places = [*self.search.answers, *self.search.spread()]
         return [self.pool[at] for at in places[: _CHECKED if self.caller.is_fast else _CHECKED // 3]]
 
     def _nearest(self) -> Candidate:
@@ -330,8 +331,8 @@ class _Audit:
             return not self._alike(answer, value)
 
         row = search.row(best)
-        wrong = [at for at, answer in search.asked.items() if not self._alike(answer, row[at])]
-        numbers = [at for at in wrong if search.asked[at] != ERROR] or wrong
+        wrong = [at for at, answer in search.answers.items() if not self._alike(answer, row[at])]
+        numbers = [at for at in wrong if search.answers[at] != ERROR] or wrong
         if not numbers:
             return Finding("no convention has these values", "defect")
         question = shrink(self._simplest(numbers), differs, self.fit)
@@ -378,11 +379,11 @@ class _Audit:
     def _unstable(self) -> Iterator[Finding]:
         """Questions asked again, whose value is another one now."""
         search = self.search
-        again = sorted(search.asked, key=lambda at: self.pool[at].size)[:30]
+        again = sorted(search.answers, key=lambda at: self.pool[at].size)[:30]
         for at in again:
             value = self.caller(self.pool[at])
-            if not self._alike(value, search.asked[at]) and ERROR not in (value, search.asked[at]):
-                yield Finding("depends on earlier calls", "property", self.pool[at], search.asked[at], value)
+            if not self._alike(value, search.answers[at]) and ERROR not in (value, search.answers[at]):
+                yield Finding("depends on earlier calls", "property", self.pool[at], search.answers[at], value)
                 return
 
     def _disagreement(self, winners: Sequence[Candidate], reference: Candidate) -> float:
@@ -390,7 +391,7 @@ class _Audit:
         row = self.search.row(reference)
         if winners:
             return float(unlike(self.search.row(winners[0]), row).mean())
-        answers = list(self.search.asked.items())
+        answers = list(self.search.answers.items())
         return float(np.mean([not self._alike(answer, float(row[at])) for at, answer in answers])) if answers else 0.0
 
     def _undetermined(self, best: Candidate) -> dict[str, tuple[str, ...]]:

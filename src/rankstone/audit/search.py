@@ -31,7 +31,7 @@ def agrees(answers: Floats | float, values: Floats, tolerance: float) -> Bools:
 
 @dataclass
 class Search:
-    """What has been asked, and which candidates agree with it.
+    """The answers so far, and which candidates agree with them.
 
     ask: the function's value of a question of the pool.
     """
@@ -44,10 +44,10 @@ class Search:
     loose: Sequence[Candidate] = ()  # presets with any value on some questions
     tolerance: float = EXACT
     lenient: bool = False  # where the function fails, any value agrees
-    asked: dict[int, float] = field(default_factory=dict)  # answers by place in the pool
+    answers: dict[int, float] = field(default_factory=dict)  # by place in the pool
     rng: random.Random = field(default_factory=lambda: random.Random(28))
     tops: list[tuple[int, Candidate]] = field(default_factory=list)  # the best of the last step, with their agreement
-    useful: dict[Change, None] = field(default_factory=dict)  # changes after which a preset agrees with more
+    useful: dict[Change, None] = field(default_factory=dict)  # changes that help a preset
     improves: bool = True  # the last change
     _rows: dict[Candidate, Floats] = field(default_factory=dict)
     _small: tuple[list[int], Questionnaire, dict[Candidate, Floats]] | None = None  # the values of some questions
@@ -60,21 +60,26 @@ class Search:
 
     def answer(self, at: int) -> None:
         """Ask a question of the pool."""
-        if at not in self.asked:
-            self.asked[at] = self.ask(self.pool[at])
+        if at not in self.answers:
+            self.answers[at] = self.ask(self.pool[at])
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the function has failed on a question."""
+        return ERROR in self.answers.values()
 
     def agreement(self, values: Floats, places: Sequence[int]) -> Bools:
         """Which of the asked questions (values: of `places`) a candidate agrees with."""
         free = values == ANY
         if free.sum() > 10 and free.mean() > 0.5:  # it says too little
             return np.zeros(len(values), dtype=bool)
-        answers = np.array([self.asked[at] for at in places])
+        answers = np.array([self.answers[at] for at in places])
         alike = agrees(answers, values, self.tolerance)
         return alike | (answers == ERROR) if self.lenient else alike
 
     def consistent(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Those that agree with every answer."""
-        places = list(self.asked)
+        places = list(self.answers)
         return [each for each in candidates if self.agreement(self.small(each, places), places).all()]
 
     def run(self, depths: Sequence[int]) -> list[Candidate]:
@@ -83,7 +88,7 @@ class Search:
         depths: numbers of changes that are tried.
         """
         for depth in depths:
-            if depth > 0 and len(self.asked) < _MOST:
+            if depth > 0 and len(self.answers) < _MOST:
                 self.battery()
             if depth > 3 and not self.improves:
                 return []
@@ -117,14 +122,14 @@ class Search:
     def narrow(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Ask until those left are of one class; the earlier ones weigh more."""
         remaining = self.consistent(candidates)
-        while len(remaining) > 1 and len(self.asked) < _MOST:
+        while len(remaining) > 1 and len(self.answers) < _MOST:
             at = self.best_question(remaining)
             if at is None:
                 break
             self.answer(at)
-            if not (self.lenient and self.asked[at] == ERROR):
+            if not (self.lenient and self.answers[at] == ERROR):
                 values = np.array([self.row(each)[at] for each in remaining])
-                alike = agrees(self.asked[at], values, self.tolerance)
+                alike = agrees(self.answers[at], values, self.tolerance)
                 remaining = [each for each, same in zip(remaining, alike, strict=True) if same]
         return remaining
 
@@ -138,7 +143,8 @@ class Search:
         matrix = np.array([self.row(each) for each in most])
         matrix = np.where((matrix == ANY) | (matrix[0] == ANY), matrix[0], matrix)  # which splits nothing
         matrix = np.round(np.nan_to_num(matrix, nan=-7e5, posinf=7e5, neginf=-8e5), int(-np.log10(2 * self.tolerance)))
-        splits = [at for at in range(len(self.pool)) if at not in self.asked and (matrix[:, at] != matrix[0, at]).any()]
+        is_split = (matrix != matrix[0]).any(axis=0)
+        splits = [at for at in np.flatnonzero(is_split).tolist() if at not in self.answers]
         best, highest = None, 0.0
         for at in splits if len(splits) <= 300 else self.rng.sample(splits, 300):
             _, classes = np.unique(matrix[:, at], return_inverse=True)
@@ -153,16 +159,16 @@ class Search:
         """Questions of all kinds in a fixed random order: those that have not been asked."""
         order = list(range(len(self.pool)))
         random.Random(1).shuffle(order)
-        return [at for at in order if at not in self.asked]
+        return [at for at in order if at not in self.answers]
 
     def battery(self) -> None:
         """Ask questions of all kinds, so that agreement means something."""
-        for at in self.spread()[: max(_BATTERY - len(self.asked), 0)]:
+        for at in self.spread()[: max(_BATTERY - len(self.answers), 0)]:
             self.answer(at)
 
     def ranked(self, candidates: Iterable[Candidate]) -> list[tuple[int, Candidate]]:
         """The candidates by how many answers they agree with, most first; one per set of agreements."""
-        places = list(self.asked)
+        places = list(self.answers)
         out: dict[bytes, tuple[int, int, int, Candidate]] = {}
         for order, each in enumerate(candidates):
             alike = self.agreement(self.small(each, places), places)
@@ -185,9 +191,9 @@ class Search:
         each = map(base.with_change, changes)
         return [candidate for candidate in each if candidate is not None]
 
-    def mending(self, base: Candidate, changes: Iterable[Change]) -> list[Candidate]:
-        """The base with each change after which it agrees with an answer that it does not agree with."""
-        places = list(self.asked)
+    def improved(self, base: Candidate, changes: Iterable[Change]) -> list[Candidate]:
+        """The base with each change that helps: it agrees with an answer that the base does not agree with."""
+        places = list(self.answers)
         alike = self.agreement(self.small(base, places), places)
         wrong = [at for at, agrees in zip(places, alike, strict=True) if not agrees]
         of_wrong = self.questionnaire.of([self.pool[at] for at in wrong])
@@ -197,13 +203,13 @@ class Search:
     def deeper(self, depth: int) -> list[Candidate]:
         """Definitions with one more change than the best of the last step that agree with every answer.
 
-        The changes are those that mended something at depth 1; if these do not help, all.
+        The changes are those that helped at depth 1; if none does now, all.
         """
         self.tops = self.ranked(self.presets if depth == 1 else [each for _, each in self.tops])
-        places, (before, _) = list(self.asked), self.tops[0]
+        places, (before, _) = list(self.answers), self.tops[0]
         bases = [each for _, each in self.tops[: _BEAM * (2 if depth == 1 else 1)]]
         for changes in (list(self.useful), self.changes) if depth > 1 else (self.changes,):
-            near = [each for base in bases for each in self.mending(base, changes)]
+            near = [each for base in bases for each in self.improved(base, changes)]
             tops = self.ranked([*bases, *near])
             self.improves = tops[0][0] > before
             if self.improves:
